@@ -1,0 +1,1 @@
+//! Discord's REST API over reqwest: deadlines, buckets, retries, streamed uploads and downloads.

@@ -1,0 +1,1 @@
+//! Discord's JSON: parsed into the model, and made from it.

@@ -1,0 +1,1 @@
+//! Boot-time sweep: ends what an earlier host left behind, by recorded warden and mark.

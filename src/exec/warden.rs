@@ -1,0 +1,1 @@
+//! The warden: a small process of the same binary that owns everything a run starts.
