@@ -103,7 +103,9 @@ impl From<DiscordError> for Failure {
             _ => Kind::Discord,
         };
         let hint = match error.kind {
-            ErrorKind::Unauthorized => Some("Reset the bot token in the Developer Portal and set DISCORD_BOT_TOKEN anew."),
+            ErrorKind::Unauthorized => {
+                Some("Reset the bot token in the Developer Portal and set DISCORD_BOT_TOKEN anew.")
+            }
             ErrorKind::NoAccess => Some("Give the bot View Channel in that channel, or check the channel id."),
             ErrorKind::NoPermission => Some("Give the bot the missing permission in that channel."),
             ErrorKind::NotFound => Some("Check the ids; the message or channel may have been deleted."),

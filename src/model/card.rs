@@ -1,11 +1,11 @@
 //! What we show, before it is Discord's JSON: text, buttons, a select. Rendered by `discord::wire`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::base::ids::{MessageId, UserId};
 
 /// Look of a button.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ButtonStyle {
     /// Blurple.
@@ -19,7 +19,7 @@ pub enum ButtonStyle {
 }
 
 /// Something to press.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Button {
     /// Sends an interaction.
@@ -43,7 +43,7 @@ pub enum Button {
 }
 
 /// One choice of a [`Select`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     /// At most 100 characters.
     pub label: String,
@@ -54,7 +54,7 @@ pub struct Choice {
 }
 
 /// A menu from which one thing is chosen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Select {
     /// Made by [`super::tap`].
     pub custom_id: String,
@@ -65,7 +65,7 @@ pub struct Select {
 }
 
 /// One part of a card, from top to bottom.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum Block {
     /// Markdown.
@@ -79,7 +79,7 @@ pub enum Block {
 }
 
 /// A components-v2 message: one container with blocks in it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
     /// Colour of the edge, `0xRRGGBB`.
     pub accent: Option<u32>,
@@ -88,7 +88,7 @@ pub struct Card {
 }
 
 /// What a message says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum Body {
     /// Plain content, at most 2,000 code points.
@@ -98,7 +98,7 @@ pub enum Body {
 }
 
 /// A message to send.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Post {
     /// What it says.
     pub body: Body,

@@ -1,0 +1,116 @@
+//! Money: meters, reservations and what was spent (I-8).
+
+use rusqlite::{OptionalExtension, params};
+
+use super::{LedgerError, Read, Result, Write, mirrors};
+use crate::base::clock::Millis;
+use crate::base::ids::{HostId, MeterId, RunId};
+use crate::base::money::MicroUsd;
+use crate::model::receipt::Basis;
+
+/// The open meter of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Meter {
+    /// Id.
+    pub id: MeterId,
+    /// Cap.
+    pub cap: MicroUsd,
+    /// Spent and settled.
+    pub spent: MicroUsd,
+    /// Reserved by runs that have not settled.
+    pub reserved: MicroUsd,
+    /// Whether some of it is only estimated or unknown.
+    pub estimated: bool,
+}
+
+/// The open meter, if one was opened.
+pub fn meter(read: &Read<'_>, host: &HostId) -> Result<Option<Meter>> {
+    let open: Option<(String, i64)> = read
+        .db
+        .query_row(
+            "SELECT meter_id, cap FROM meters WHERE host_id = ?1 AND closed_at IS NULL",
+            params![host.as_str()],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .optional()?;
+    let Some((id, cap)) = open else { return Ok(None) };
+    let (spent, reserved, unsure): (i64, i64, i64) = read.db.query_row(
+        "SELECT coalesce(sum(spent), 0), coalesce(sum(CASE settled WHEN 0 THEN reserved ELSE 0 END), 0),
+                coalesce(sum(basis IN ('unknown', 'estimated') AND settled = 1 AND spent > 0), 0)
+         FROM spend WHERE meter_id = ?1",
+        params![id],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+    )?;
+    Ok(Some(Meter {
+        id: MeterId(id),
+        cap: MicroUsd(cap),
+        spent: MicroUsd(spent),
+        reserved: MicroUsd(reserved),
+        estimated: unsure > 0,
+    }))
+}
+
+/// Opens a meter where none is open.
+pub fn open(tx: &Write<'_>, host: &HostId, id: &MeterId, cap: MicroUsd, now: Millis) -> Result<()> {
+    tx.db.execute(
+        "INSERT INTO meters (meter_id, host_id, cap, opened_at) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT DO NOTHING",
+        params![id.as_str(), host.as_str(), cap.0, now.0],
+    )?;
+    mirrors::touch_hosts(tx)
+}
+
+/// Whether a reservation was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reserved {
+    /// It was; the run may start.
+    Yes,
+    /// It would pass the cap; nothing was changed.
+    OverCap,
+}
+
+/// Reserves for a run before it starts: never so that `spent + reserved > cap`.
+pub fn reserve(
+    tx: &Write<'_>,
+    host: &HostId,
+    run: &RunId,
+    amount: MicroUsd,
+    basis: Basis,
+    now: Millis,
+) -> Result<Reserved> {
+    let meter = meter(tx, host)?.ok_or_else(|| LedgerError::Corrupt("no meter is open".into()))?;
+    if meter.spent + meter.reserved + amount > meter.cap {
+        return Ok(Reserved::OverCap);
+    }
+    tx.db.execute(
+        "INSERT INTO spend (run_id, meter_id, reserved, basis, at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (run_id) DO UPDATE SET meter_id = excluded.meter_id, reserved = excluded.reserved,
+             basis = excluded.basis WHERE settled = 0",
+        params![run.as_str(), meter.id.as_str(), amount.0, basis.as_str(), now.0],
+    )?;
+    mirrors::touch_hosts(tx)?;
+    Ok(Reserved::Yes)
+}
+
+/// Settles a run: what it cost replaces what was reserved. A second call changes nothing.
+pub fn settle(tx: &Write<'_>, run: &RunId, cost: MicroUsd, basis: Basis) -> Result<()> {
+    tx.db.execute(
+        "UPDATE spend SET settled = 1, spent = ?2, basis = ?3, overshoot = max(0, ?2 - reserved)
+         WHERE run_id = ?1 AND settled = 0",
+        params![run.as_str(), cost.0.max(0), basis.as_str()],
+    )?;
+    mirrors::touch_hosts(tx)
+}
+
+/// What a run cost, or has reserved, and how that is known.
+pub fn of_run(read: &Read<'_>, run: &RunId) -> Result<Option<(MicroUsd, Basis)>> {
+    let found: Option<(i64, String)> = read
+        .db
+        .query_row("SELECT spent, basis FROM spend WHERE run_id = ?1", params![run.as_str()], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    let Some((spent, basis)) = found else { return Ok(None) };
+    let basis = Basis::parse(&basis).ok_or_else(|| LedgerError::Corrupt(format!("basis {basis:?}")))?;
+    Ok(Some((MicroUsd(spent), basis)))
+}
