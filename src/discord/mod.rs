@@ -2,6 +2,7 @@
 
 pub mod error;
 pub mod gateway;
+pub mod limits;
 pub mod rest;
 pub mod wire;
 
