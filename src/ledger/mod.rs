@@ -3,11 +3,18 @@
 //! A write is a closure that runs in an IMMEDIATE transaction. Writes that wait together share one commit, each under
 //! a savepoint of its own, so that one failure rolls back alone (I-19).
 
+pub mod approvals;
+pub mod bots;
+pub mod channels;
+pub mod control;
 pub mod error;
+pub mod inbox;
+pub mod interactions;
 pub mod migrate;
 pub mod mirrors;
 pub mod numbers;
 pub mod outbox;
+pub mod people;
 pub mod runs;
 pub mod spend;
 pub mod steps;

@@ -66,6 +66,8 @@ CREATE INDEX channels_by_parent ON channels (parent_id);
 CREATE TABLE people (
     bot_key  TEXT NOT NULL REFERENCES bots (bot_key),
     user_id  INTEGER NOT NULL,
+    -- A row names a person, or everybody who has a role of the guild (`user_id` is the role's id then).
+    kind     TEXT NOT NULL DEFAULT 'user' CHECK (kind = 'user' OR (kind = 'role' AND role <> 'owner')),
     role     TEXT NOT NULL CHECK (role IN ('owner', 'operator', 'approver', 'member')),
     name     TEXT,
     added_by TEXT NOT NULL,
