@@ -2,6 +2,8 @@
 //! data, and a page that stands in for the phone. Stricter than Discord: what Discord would refuse is refused here,
 //! and what this product should never send is counted as a violation.
 
+pub mod page;
+
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
