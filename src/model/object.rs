@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::message::jump_url;
 use crate::base::clock::Millis;
 use crate::base::hash::Sha256;
-use crate::base::ids::{ArtifactId, AttachmentId, ChannelId, GuildId, MessageId, RunId};
+use crate::base::ids::{ArtifactId, AttachmentId, ChannelId, GuildId, MessageId, PutId, RunId};
 
 /// What an object is, in the field's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -60,8 +60,35 @@ impl ObjectKind {
     }
 }
 
+/// An upload that is meant to happen (I-9). Its id becomes the object's [`ArtifactId`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    /// Id.
+    pub put: PutId,
+    /// Channel or thread.
+    pub channel: ChannelId,
+    /// Channel of the thread, where `channel` is one.
+    pub parent: Option<ChannelId>,
+    /// Run that made the file.
+    pub run: Option<RunId>,
+    /// Where the bytes are, for people.
+    pub path: String,
+    /// True name.
+    pub name: String,
+    /// What it is.
+    pub kind: ObjectKind,
+    /// Hash of the bytes.
+    pub sha256: Sha256,
+    /// Bytes.
+    pub size: u64,
+    /// Nonce that makes a repeated post the same message.
+    pub nonce: String,
+    /// When it was first meant.
+    pub at: Millis,
+}
+
 /// A row of the index: where the bytes are and what they must be.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Object {
     /// Our id.
     pub artifact: ArtifactId,
