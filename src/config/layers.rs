@@ -116,7 +116,12 @@ impl Layers {
     }
 
     /// A parsed value, or the default where none is set.
-    pub(super) fn parsed<T>(&self, name: &'static str, want: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Failure> {
+    pub(super) fn parsed<T>(
+        &self,
+        name: &'static str,
+        want: &str,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, Failure> {
         let Some(value) = self.get(name) else { return Ok(None) };
         match read(&value.text) {
             Some(parsed) => Ok(Some(parsed)),

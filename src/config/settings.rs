@@ -21,8 +21,20 @@ pub const DISCORD: &str = "https://discord.com";
 /// What children get of our environment besides what a run adds: enough to find programs, a home and a language,
 /// nothing that could hold a secret.
 const CHILD_ENV: [&str; 14] = [
-    "HOME", "PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR",
-    "XDG_RUNTIME_DIR", "SSL_CERT_FILE",
+    "HOME",
+    "PATH",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TERM",
+    "TZ",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TMPDIR",
+    "XDG_RUNTIME_DIR",
+    "SSL_CERT_FILE",
 ];
 
 /// Names that say which Discord this is. The simulator's own replace them.
@@ -152,10 +164,8 @@ fn find_workspace(
     if let Some(path) = env.filter(|path| !path.is_empty()).map(PathBuf::from) {
         // A relative path would make the workspace depend on the current folder.
         if !path.is_absolute() {
-            return Err(Failure::usage(format!(
-                "AGENT_DISCORD_WORKSPACE is {path:?}, which is not an absolute path."
-            ))
-            .hint("Set it to a path that starts with /."));
+            return Err(Failure::usage(format!("AGENT_DISCORD_WORKSPACE is {path:?}, which is not an absolute path."))
+                .hint("Set it to a path that starts with /."));
         }
         return Ok((Workspace::at(path), Source::Environment));
     }
@@ -272,7 +282,8 @@ fn command_words(value: Option<&Value>) -> Result<BackendChoice, Failure> {
 pub fn refuse_later_backend(settings: &Settings) -> Result<(), Failure> {
     match settings.backend {
         BackendChoice::Puppetmaster => {
-            Err(Failure::new(Kind::Usage, "The puppetmaster backend (the default) comes in a later version.").hint(LATER))
+            Err(Failure::new(Kind::Usage, "The puppetmaster backend (the default) comes in a later version.")
+                .hint(LATER))
         }
         BackendChoice::Command(_) | BackendChoice::Fake => Ok(()),
     }
@@ -525,7 +536,8 @@ mod tests {
 
     #[test]
     fn children_inherit_no_secret() {
-        let desk = Desk::new().env("OPENROUTER_API_KEY", "x").env(n::DISCORD_BOT_TOKEN, "hush-hush").env("PATH", "/bin");
+        let desk =
+            Desk::new().env("OPENROUTER_API_KEY", "x").env(n::DISCORD_BOT_TOKEN, "hush-hush").env("PATH", "/bin");
         let child = desk.load(&Ask::default()).unwrap().child_env;
         let names: Vec<_> = child.iter().filter_map(|(name, _)| name.to_str()).collect();
         assert_eq!(names, ["HOME", "PATH"]);

@@ -135,7 +135,13 @@ mod tests {
 
     #[test]
     fn a_workspace_of_the_python_program_is_never_ignored() {
-        for place in ["own", "cwd/.agent-discord", "home/.agent-discord", "home/discord-os/.agent-discord", "home/.discord-os/workspace"] {
+        for place in [
+            "own",
+            "cwd/.agent-discord",
+            "home/.agent-discord",
+            "home/discord-os/.agent-discord",
+            "home/.discord-os/workspace",
+        ] {
             for mark in ["bootstrap.json", "agent.db", "state.sqlite3"] {
                 let dir = tempfile::tempdir().unwrap();
                 let own = Workspace::at(dir.path().join("own"));

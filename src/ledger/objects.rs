@@ -49,7 +49,8 @@ fn touch_card(tx: &Write<'_>, run: &RunId) -> Result<()> {
     task.map_or(Ok(()), |task| mirrors::touch_job(tx, &TaskId(task)))
 }
 
-const COLUMNS: &str = "artifact_id, channel_id, parent_id, guild_id, message_id, attachment_id, name, kind, sha256, size,
+const COLUMNS: &str =
+    "artifact_id, channel_id, parent_id, guild_id, message_id, attachment_id, name, kind, sha256, size,
     content_type, run_id, overflow, encrypted, at";
 
 type Raw = (Object, String, String);

@@ -56,13 +56,8 @@ fn open_like(read: &Read<'_>, bot: &BotKey, new: &Intent) -> Result<Option<Inten
         "SELECT {COLUMNS} FROM puts WHERE state = 'intended' AND bot_key = ?1 AND channel_id = ?2 AND sha256 = ?3
              AND name = ?4 AND run_id IS ?5 ORDER BY at DESC LIMIT 1"
     );
-    let key = params![
-        bot.as_str(),
-        new.channel.sql(),
-        new.sha256.to_string(),
-        new.name,
-        new.run.as_ref().map(RunId::as_str)
-    ];
+    let key =
+        params![bot.as_str(), new.channel.sql(), new.sha256.to_string(), new.name, new.run.as_ref().map(RunId::as_str)];
     read.db.prepare_cached(&sql)?.query_row(key, from_row).optional()?.map(finish).transpose()
 }
 
@@ -122,7 +117,9 @@ pub fn failed(tx: &Write<'_>, put: &PutId, why: &str) -> Result<()> {
 pub fn message(read: &Read<'_>, put: &PutId) -> Result<Option<MessageId>> {
     let found: Option<Option<i64>> = read
         .db
-        .query_row("SELECT message_id FROM puts WHERE put_id = ?1 AND state = 'stored'", params![put.as_str()], |row| row.get(0))
+        .query_row("SELECT message_id FROM puts WHERE put_id = ?1 AND state = 'stored'", params![put.as_str()], |row| {
+            row.get(0)
+        })
         .optional()?;
     Ok(found.flatten().map(MessageId::from_sql))
 }

@@ -204,7 +204,13 @@ mod tests {
     #[test]
     fn other_texts_are_no_entries() {
         let good = write(&entry("a"));
-        for bad in ["", "discord-os object 1; ", "a picture of a cat", &good.replace("object 1", "object 2"), &good[..good.len() - 1]] {
+        for bad in [
+            "",
+            "discord-os object 1; ",
+            "a picture of a cat",
+            &good.replace("object 1", "object 2"),
+            &good[..good.len() - 1],
+        ] {
             assert_eq!(parse(bad), None, "{bad}");
         }
         assert_eq!(parse(&good.replace("name \"a\"", "name \"a\"b\"")), None);

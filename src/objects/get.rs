@@ -108,8 +108,9 @@ fn choose(mut found: Vec<Object>, wanted: &Wanted) -> Result<Object, Failure> {
         found.retain(|object| object.attachment == attachment);
     }
     let Some(first) = found.first().cloned() else {
-        return Err(Failure::not_found("There is no such object in this channel.")
-            .hint("`discord-os ls` lists what there is; a message id and the right --channel-id find it from any machine."));
+        return Err(Failure::not_found("There is no such object in this channel.").hint(
+            "`discord-os ls` lists what there is; a message id and the right --channel-id find it from any machine.",
+        ));
     };
     let several = match wanted.key {
         Key::Message(_) => found.len() > 1,
@@ -219,7 +220,8 @@ fn keep(from: &Path, to: &Path, replace: bool, sha256: Sha256) -> Result<(), Fai
     if replace {
         std::fs::rename(from, to).map_err(fail)?;
     } else {
-        name_new(from, to).map_err(|e| if e.kind() == std::io::ErrorKind::AlreadyExists { exists(to) } else { fail(e) })?;
+        name_new(from, to)
+            .map_err(|e| if e.kind() == std::io::ErrorKind::AlreadyExists { exists(to) } else { fail(e) })?;
     }
     tracing::debug!("{} holds {sha256}", to.display());
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

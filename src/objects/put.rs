@@ -74,9 +74,12 @@ pub async fn put(parts: &Parts<'_>, item: &Item, progress: Progress<'_>) -> Resu
     let (path, most) = (item.path.clone(), parts.max_bytes);
     let read = tokio::task::spawn_blocking(move || hash(&path, most)).await;
     let (before, sha256) = read.map_err(|e| Failure::failed(format!("The file could not be read: {e}.")))??;
-    let intent = parts.index.intend(intent(parts, item, &before, sha256)).await?;
+    let new = intent(parts, item, &before, sha256);
+    let intent = parts.index.intend(new.clone()).await?;
     crash::point("put.intended");
-    let message = match find_post(parts.discord, &intent, parts.clock).await? {
+    // An intent of an earlier call may have been posted; one of this call cannot.
+    let posted = if intent.put == new.put { None } else { search(parts.discord, &intent).await? };
+    let message = match posted {
         Some(found) => found,
         None => post(parts, item, &intent, progress).await?,
     };
@@ -95,7 +98,8 @@ pub async fn put(parts: &Parts<'_>, item: &Item, progress: Progress<'_>) -> Resu
 fn hash(path: &Path, most: u64) -> Result<(Metadata, Sha256), Failure> {
     let fail = |e: std::io::Error| {
         let kind = if e.kind() == std::io::ErrorKind::NotFound { Kind::NotFound } else { Kind::Failed };
-        Failure::new(kind, format!("{} cannot be read: {e}.", path.display())).hint("Check the path and its permissions.")
+        Failure::new(kind, format!("{} cannot be read: {e}.", path.display()))
+            .hint("Check the path and its permissions.")
     };
     // Looked at before it is opened: opening a pipe would wait for its other end.
     let meta = std::fs::metadata(path).map_err(fail)?;
@@ -147,8 +151,8 @@ fn changed(path: &Path) -> Failure {
 /// Whether the file is still the one that was hashed: same file, length and time of change.
 fn unchanged(path: &Path, before: &Metadata) -> Result<(), Failure> {
     let now = std::fs::metadata(path).map_err(|_| changed(path))?;
-    let print = |meta: &Metadata| (meta.dev(), meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec());
-    if print(&now) == print(before) { Ok(()) } else { Err(changed(path)) }
+    let traits = |meta: &Metadata| (meta.dev(), meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec());
+    if traits(&now) == traits(before) { Ok(()) } else { Err(changed(path)) }
 }
 
 fn intent(parts: &Parts<'_>, item: &Item, meta: &Metadata, sha256: Sha256) -> Intent {
@@ -214,15 +218,7 @@ fn may_have_happened(error: &DiscordError) -> bool {
     matches!(error.kind, ErrorKind::Unknown | ErrorKind::Unreachable | ErrorKind::Server | ErrorKind::Protocol)
 }
 
-/// The post of an intent that is older than this call, if it happened.
-async fn find_post(discord: &dyn Discord, intent: &Intent, clock: &dyn Clock) -> Result<Option<Message>, Failure> {
-    // An intent made a moment ago by this very call cannot have been posted yet.
-    if clock.now() == intent.at {
-        return Ok(None);
-    }
-    Ok(search(discord, intent).await?)
-}
-
+/// The post of an intent, if it happened.
 async fn search(discord: &dyn Discord, intent: &Intent) -> Result<Option<Message>, DiscordError> {
     let mut after = MessageId::at(intent.at.minus(CLOCK_SLACK));
     for _ in 0..MOST_PAGES {
@@ -246,12 +242,7 @@ fn attachment<'a>(message: &'a Message, intent: &Intent) -> Option<&'a Attachmen
 }
 
 /// Reads the message back: only what Discord shows is recorded.
-async fn read_back(
-    discord: &dyn Discord,
-    item: &Item,
-    intent: &Intent,
-    message: MessageId,
-) -> Result<Object, Failure> {
+async fn read_back(discord: &dyn Discord, item: &Item, intent: &Intent, message: MessageId) -> Result<Object, Failure> {
     let message = discord.message(intent.channel, message).await?;
     let file = attachment(&message, intent).filter(|file| file.size == intent.size).ok_or_else(|| {
         Failure::new(Kind::Integrity, "Discord does not show the file as it was sent.")

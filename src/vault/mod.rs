@@ -44,8 +44,9 @@ pub fn host_id(workspace: &Path, entropy: &Entropy, now: Millis) -> Result<HostI
 }
 
 fn not_a_key(path: &Path) -> Failure {
-    Failure::usage(format!("{} is not what this program wrote there.", path.display()))
-        .hint("Restore it from a backup, or move it away to have a new one made; buttons of old cards stop working then.")
+    Failure::usage(format!("{} is not what this program wrote there.", path.display())).hint(
+        "Restore it from a backup, or move it away to have a new one made; buttons of old cards stop working then.",
+    )
 }
 
 /// The text of a private file; made with `make` where there is none. Two processes that make it at once end with
@@ -107,7 +108,10 @@ fn read_private(path: &Path) -> Result<String, ReadError> {
     if meta.permissions().mode() & 0o077 != 0 || meta.uid() != nix::unistd::Uid::effective().as_raw() {
         return Err(refused(
             format!("The key file {} can be read by others.", path.display()),
-            format!("Run `chmod 600 {}`; if others use this machine, move it away to have a new one made.", path.display()),
+            format!(
+                "Run `chmod 600 {}`; if others use this machine, move it away to have a new one made.",
+                path.display()
+            ),
         ));
     }
     let mut text = String::new();
