@@ -1,5 +1,6 @@
 //! Discord's wire: REST, gateway and CDN, behind one trait that names no library's type.
 
+pub mod cdn;
 pub mod error;
 pub mod gateway;
 pub mod limits;
