@@ -190,7 +190,8 @@ fn each_effect_has_its_place() {
     for source in sources().iter().filter(|s| !is_test_file(s)) {
         for path in paths(source) {
             for (what, allowed, why) in PLACES {
-                let names = path == *what || path.ends_with(&format!("::{what}")) || path.starts_with(&format!("{what}::"));
+                let names =
+                    path == *what || path.ends_with(&format!("::{what}")) || path.starts_with(&format!("{what}::"));
                 let inside = path.contains(&format!("::{what}::"));
                 if (names || inside) && !allowed.iter().any(|place| source.name.starts_with(place)) {
                     writeln!(wrong, "{} names {path}: {why}", source.name).unwrap();
