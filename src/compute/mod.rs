@@ -1,7 +1,13 @@
 //! Compute backends: who does the work. Each passes `tests/it/backend_contract.rs`.
 
+mod chart;
 pub mod command;
+pub mod demo_agent;
 pub mod fake;
+pub mod fake_agent;
+mod program;
+mod reading;
+mod survey;
 
 use std::path::PathBuf;
 use std::time::Duration;

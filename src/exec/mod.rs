@@ -1,8 +1,12 @@
 //! Children: spawn under a warden, confine, and kill the whole tree with proof.
 
+pub mod nursery;
+pub mod stray;
 pub mod sweep;
 pub mod tree;
 pub mod warden;
+pub mod wardens;
+mod wire;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

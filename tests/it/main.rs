@@ -1,2 +1,5 @@
-#[test]
-fn a() {}
+//! The integration tests: one binary, one module a subject.
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
+
+mod backend_contract;
+mod exec;

@@ -1,0 +1,15 @@
+//! Leaves a process behind on purpose, so that a test or the fake backend can show that it is found.
+
+use std::io;
+use std::process::{Command, Stdio};
+
+/// Starts `sleep SECONDS` as an orphan in a session of its own, the hardest kind to find. Needs
+/// `sh` and `setsid`, which every Linux has.
+///
+/// # Errors
+/// When the shell cannot be started or fails.
+pub fn leave(seconds: u32) -> io::Result<()> {
+    let script = format!("setsid sleep {seconds} </dev/null >/dev/null 2>&1 &");
+    let status = Command::new("sh").arg("-c").arg(script).stdin(Stdio::null()).status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other("the shell failed")) }
+}
