@@ -87,6 +87,7 @@ impl Exec for Wardens {
 }
 
 impl Wardens {
+    #[allow(clippy::disallowed_methods, reason = "the one place that starts a warden")]
     fn spawn(&self, socket: OwnedFd, mark: &str) -> std::io::Result<Process> {
         Command::new(&self.program)
             .arg0("discord-os")

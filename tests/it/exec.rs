@@ -133,6 +133,7 @@ async fn i_11_the_environment_is_what_was_given_and_the_mark() {
     assert_eq!(lines, [marked.as_str(), "GIVEN=a b\tc", "PATH=/usr/local/bin:/usr/bin:/bin"]);
 }
 
+#[allow(clippy::disallowed_methods, reason = "a plain child to compare with")]
 #[tokio::test]
 async fn it_runs_where_it_should_and_holds_no_descriptor_of_warden_or_host() {
     const DESCRIPTORS: &str = "ls /proc/$$/fd | sort";
