@@ -3,6 +3,18 @@
 //! `shard` decides (frame in, actions out, no socket), `pump` does. What is heard goes to [`Ears`], which takes it
 //! in a transaction together with its sequence number; so a restarted process resumes without losing a tap.
 
+mod address;
+pub mod close;
+mod frames;
+mod limit;
+mod line;
+pub mod parse;
+pub mod pump;
+pub mod shard;
+mod state;
+pub mod step;
+pub mod timing;
+
 use std::time::Duration;
 
 use async_trait::async_trait;

@@ -11,10 +11,11 @@ use serde_json::Value;
 use super::close::{self, Next};
 use super::frames::{self, Frame};
 use super::limit::Sends;
+use super::state::{Beat, By, Failures, Loss, Phase, Session};
+use super::step::{In, Out, Place};
 use super::timing::Timing;
 use super::{Budget, Intents, Saved, address};
 use crate::base::entropy::Entropy;
-use crate::base::failure::Failure;
 use crate::base::secret::Secret;
 
 /// Resumes in a row that may fail before the session counts as broken (discord/facts.md section 2).
@@ -29,155 +30,6 @@ const MIN_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Greatest heartbeat interval that is followed: a broken connection must be noticed within minutes.
 const MAX_INTERVAL: Duration = Duration::from_secs(120);
-
-/// What happened.
-#[derive(Debug)]
-pub enum In {
-    /// Time has passed.
-    Tick,
-    /// The connection is open.
-    Opened,
-    /// The connection could not be opened.
-    Unreached {
-        /// Why: a sentence.
-        why: String,
-        /// Wait that Discord asked for.
-        after: Option<Duration>,
-    },
-    /// A text frame came.
-    Frame(String),
-    /// Something came that cannot be a frame.
-    Garbled,
-    /// The other side closed, or the connection broke (`None`).
-    Closed(Option<u16>),
-    /// Answer to [`Out::AskIdentify`].
-    Budget(Budget),
-    /// [`Out::AskIdentify`] could not be answered: a sentence.
-    NotCounted(String),
-    /// What was heard could not be taken, and all that waited behind it was dropped.
-    NotTaken {
-        /// Last event that was taken: its session and sequence number.
-        taken: Option<(String, u64)>,
-        /// Why: a sentence.
-        why: String,
-    },
-    /// Whether so much waits to be taken that frames are left unread for now.
-    Full(bool),
-    /// REST said that going on makes no sense.
-    Refused(Failure),
-    /// Stop, and leave the session resumable.
-    Stop,
-}
-
-/// Where to connect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    /// Where `GET /gateway/bot` says.
-    Main,
-    /// Where the session is to be resumed.
-    At(String),
-}
-
-/// What to do.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Out {
-    /// Open a connection.
-    Connect(Place),
-    /// Send a text frame. It may hold the token.
-    Send(Secret),
-    /// Close the connection with this code and forget it.
-    Close(u16),
-    /// Ask the ears whether an IDENTIFY may be sent.
-    AskIdentify,
-    /// Keep this session, or forget the kept one.
-    Keep(Option<Saved>),
-    /// Hand an event over.
-    Deliver {
-        /// Its session.
-        session_id: String,
-        /// Its sequence number.
-        seq: u64,
-        /// Its name.
-        name: String,
-        /// Its data.
-        data: Value,
-    },
-    /// Tell that a connection is tried, and how many failed before.
-    Connecting(u32),
-    /// Tell that the connection lives.
-    Up,
-    /// Tell why it does not.
-    Lost(String),
-    /// The end, on request.
-    Stopped,
-    /// The end, until a person has done something.
-    Fatal(Failure),
-}
-
-#[derive(Debug)]
-enum Phase {
-    Resting { until: Duration },
-    Opening,
-    Greeting { until: Duration },
-    Asking,
-    Holding { until: Duration },
-    Identifying { until: Duration },
-    Resuming { until: Duration },
-    Live { since: Duration },
-    Ended,
-}
-
-#[derive(Debug)]
-struct Session {
-    id: String,
-    url: String,
-    /// Last sequence number that was heard; the pump keeps what was heard and not yet taken.
-    seq: u64,
-}
-
-#[derive(Debug)]
-struct Beat {
-    interval: Duration,
-    next: Duration,
-    acked: bool,
-}
-
-/// Failures in a row, each forgotten by its own success.
-#[derive(Debug, Default)]
-struct Failures {
-    /// Connections that did not last; decides the wait before the next.
-    connections: u32,
-    /// RESUMEs that were not answered by RESUMED.
-    resumes: u32,
-    /// Connections that never came to HELLO.
-    unreached: u32,
-}
-
-/// A connection that is given up.
-struct Loss {
-    why: String,
-    resume: bool,
-    at_least: Duration,
-    closed_already: bool,
-}
-
-impl Loss {
-    fn resume(why: impl Into<String>) -> Self {
-        Self { why: why.into(), resume: true, at_least: Duration::ZERO, closed_already: false }
-    }
-
-    fn identify(why: impl Into<String>) -> Self {
-        Self { resume: false, ..Self::resume(why) }
-    }
-
-    fn not_before(self, at_least: Duration) -> Self {
-        Self { at_least, ..self }
-    }
-
-    fn closed(self) -> Self {
-        Self { closed_already: true, ..self }
-    }
-}
 
 /// What a shard is made of.
 #[derive(Debug)]
@@ -224,8 +76,10 @@ impl Shard {
     /// When the next [`In::Tick`] is wanted, in the time that `step` is told.
     pub fn due(&self) -> Option<Duration> {
         let phase = match self.phase {
-            Phase::Resting { until } | Phase::Greeting { until } | Phase::Holding { until } => Some(until),
-            Phase::Identifying { until } | Phase::Resuming { until } if !self.full => Some(until),
+            Phase::Resting { until } | Phase::Holding { until } => Some(until),
+            Phase::Greeting { until } | Phase::Identifying { until } | Phase::Resuming { until } if !self.full => {
+                Some(until)
+            }
             _ => None,
         };
         let beat = self.beat.as_ref().map(|b| b.next);
@@ -244,10 +98,11 @@ impl Shard {
     fn take(&mut self, now: Duration, input: In) {
         match input {
             In::Tick => self.tick(now),
-            In::Opened => self.phase = Phase::Greeting { until: now + self.config.timing.hello },
-            In::Unreached { why, after } => {
-                self.lose(now, Loss::resume(why).closed().not_before(after.unwrap_or_default()));
+            In::Opened => self.opened(now),
+            In::Unreached { why, after } if matches!(self.phase, Phase::Opening) => {
+                self.lose(now, Loss::resume(why).by(By::Them).not_before(after.unwrap_or_default()));
             }
+            In::Unreached { .. } => {}
             In::Frame(text) => match frames::read(&text) {
                 Some(frame) => self.frame(now, frame),
                 None => self.garbled(now),
@@ -255,11 +110,18 @@ impl Shard {
             In::Garbled => self.garbled(now),
             In::Closed(code) => self.closed(now, code),
             In::Budget(budget) => self.budget(now, budget),
-            In::NotCounted(why) => self.lose(now, Loss::resume(why)),
+            In::NotCounted(why) if matches!(self.phase, Phase::Asking) => self.lose(now, Loss::identify(why)),
+            In::NotCounted(_) => {}
             In::NotTaken { taken, why } => self.not_taken(now, taken, why),
             In::Full(full) => self.set_full(now, full),
-            In::Refused(failure) => self.end(Out::Fatal(failure)),
-            In::Stop => self.end(Out::Stopped),
+            In::Refused(failure) => self.end(Out::Fatal(failure), By::Us),
+            In::Stop => self.end(Out::Stopped, By::Us),
+        }
+    }
+
+    fn opened(&mut self, now: Duration) {
+        if matches!(self.phase, Phase::Opening) {
+            self.phase = Phase::Greeting { until: now + self.config.timing.hello };
         }
     }
 
@@ -267,10 +129,10 @@ impl Shard {
         let timing = self.config.timing;
         match self.phase {
             Phase::Resting { until } if until <= now => self.connect(),
-            Phase::Greeting { until } if until <= now => {
+            Phase::Holding { until } if until <= now => self.ask(),
+            Phase::Greeting { until } if until <= now && !self.full => {
                 self.lose(now, Loss::resume(late("HELLO", timing.hello)));
             }
-            Phase::Holding { until } if until <= now => self.ask(),
             Phase::Identifying { until } if until <= now && !self.full => {
                 self.lose(now, Loss::identify(late("READY", timing.ready)));
             }
@@ -402,19 +264,19 @@ impl Shard {
     }
 
     fn closed(&mut self, now: Duration, code: Option<u16>) {
+        if !self.is_open() {
+            return;
+        }
         let why = match code {
             Some(code) => format!("Discord closed the connection with code {code}."),
             None => "The connection broke.".to_owned(),
         };
         match close::after(code) {
-            Next::Resume => self.lose(now, Loss::resume(why).closed()),
-            Next::Identify => self.lose(now, Loss::identify(why).closed()),
+            Next::Resume => self.lose(now, Loss::resume(why).by(By::Them)),
+            Next::Identify => self.lose(now, Loss::identify(why).by(By::Them)),
             Next::Stop(failure) => {
-                self.session = None;
-                self.beat = None;
-                self.outs.push(Out::Keep(None));
-                self.phase = Phase::Ended;
-                self.outs.push(Out::Fatal(failure));
+                self.forget();
+                self.end(Out::Fatal(failure), By::Them);
             }
         }
     }
@@ -422,19 +284,15 @@ impl Shard {
     /// Goes back to the last event that was taken, so that the rest is replayed. A session of which nothing was taken
     /// is given up: READY itself is never replayed.
     fn not_taken(&mut self, now: Duration, taken: Option<(String, u64)>, why: String) {
-        let seq = match (&mut self.session, taken) {
-            (Some(session), Some((id, seq))) if session.id == id => Some((session, seq)),
-            _ => None,
-        };
-        let resume = seq.is_some();
-        if let Some((session, seq)) = seq {
-            session.seq = seq;
+        self.full = false;
+        let Some(session) = &mut self.session else { return };
+        match taken {
+            Some((id, seq)) if id == session.id => session.seq = seq,
+            _ => return self.lose(now, Loss::identify(why).by(By::Ears)),
         }
-        match self.phase {
-            Phase::Resting { .. } | Phase::Opening if resume => {}
-            Phase::Resting { .. } | Phase::Opening => self.forget(),
-            _ if resume => self.lose(now, Loss::resume(why)),
-            _ => self.lose(now, Loss::identify(why)),
+        // Before RESUME was sent the number alone decides what is replayed.
+        if !matches!(self.phase, Phase::Resting { .. } | Phase::Opening | Phase::Greeting { .. }) {
+            self.lose(now, Loss::resume(why).by(By::Ears));
         }
     }
 
@@ -442,6 +300,7 @@ impl Shard {
         self.full = full;
         // What waited unread in the socket gets its time again.
         match &mut self.phase {
+            Phase::Greeting { until } => *until = now + self.config.timing.hello,
             Phase::Identifying { until } => *until = now + self.config.timing.ready,
             Phase::Resuming { until } => *until = now + self.config.timing.resumed,
             _ => {}
@@ -464,7 +323,6 @@ impl Shard {
             _ => Place::Main,
         };
         self.outs.push(Out::Connect(place));
-        self.sends = Sends::default();
         self.phase = Phase::Opening;
     }
 
@@ -476,13 +334,13 @@ impl Shard {
     fn lose(&mut self, now: Duration, loss: Loss) {
         match self.phase {
             Phase::Opening | Phase::Greeting { .. } => self.failures.unreached += 1,
-            Phase::Resuming { .. } => self.failures.resumes += 1,
+            Phase::Resuming { .. } if loss.by != By::Ears => self.failures.resumes += 1,
             Phase::Live { since } if now.saturating_sub(since) >= self.config.timing.lasted => {
                 self.failures.connections = 0;
             }
             _ => {}
         }
-        if !loss.closed_already && self.is_open() {
+        if loss.by != By::Them {
             self.outs.push(Out::Close(close::RESUMABLE));
         }
         if !loss.resume || self.failures.resumes >= MAX_FAILED_RESUMES {
@@ -491,6 +349,7 @@ impl Shard {
         let wait = self.config.timing.backoff(self.failures.connections, self.config.entropy.fraction());
         self.failures.connections = self.failures.connections.saturating_add(1);
         self.beat = None;
+        self.sends = Sends::default();
         self.phase = Phase::Resting { until: now + wait.max(loss.at_least) };
         self.outs.push(Out::Lost(loss.why));
     }
@@ -502,8 +361,8 @@ impl Shard {
         }
     }
 
-    fn end(&mut self, with: Out) {
-        if self.is_open() {
+    fn end(&mut self, with: Out, by: By) {
+        if by == By::Us && self.is_open() {
             self.outs.push(Out::Close(close::RESUMABLE));
         }
         self.beat = None;
@@ -535,3 +394,6 @@ impl Shard {
 fn late(what: &str, within: Duration) -> String {
     format!("Discord did not send {what} within {} s.", within.as_secs())
 }
+
+#[cfg(test)]
+mod tests;
