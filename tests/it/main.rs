@@ -3,3 +3,4 @@
 
 mod backend_contract;
 mod exec;
+mod gateway;
