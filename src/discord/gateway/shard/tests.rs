@@ -438,7 +438,7 @@ fn input(kind: u8, seq: u64) -> In {
         4 => frame(json!({"op": 0, "s": seq, "t": "READY", "d": {"session_id": "s", "resume_gateway_url": "wss://r"}})),
         5 => frame(json!({"op": 0, "s": seq, "t": "RESUMED", "d": null})),
         6 => frame(json!({"op": 0, "s": seq, "t": "MESSAGE_CREATE", "d": {}})),
-        7 => frame(json!({"op": 9, "d": seq % 2 == 0})),
+        7 => frame(json!({"op": 9, "d": seq.is_multiple_of(2)})),
         8 => frame(json!({"op": 7})),
         9 => frame(json!({"op": 1})),
         10 => frame(json!({"op": 11})),
@@ -450,7 +450,7 @@ fn input(kind: u8, seq: u64) -> In {
         16 => In::NotCounted("No.".into()),
         17 => In::NotTaken { taken: Some(("s".into(), seq / 2)), why: "No.".into() },
         18 => In::NotTaken { taken: None, why: "No.".into() },
-        19 => In::Full(seq % 2 == 0),
+        19 => In::Full(seq.is_multiple_of(2)),
         _ => In::Tick,
     }
 }
