@@ -7,6 +7,7 @@ pub mod approvals;
 pub mod bots;
 pub mod channels;
 pub mod control;
+pub mod errands;
 pub mod error;
 pub mod inbox;
 pub mod interactions;
@@ -21,6 +22,7 @@ pub mod runs;
 pub mod spend;
 pub mod steps;
 pub mod tasks;
+pub mod views;
 mod writer;
 
 use std::ops::Deref;

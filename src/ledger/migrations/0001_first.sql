@@ -275,6 +275,7 @@ CREATE TABLE mirrors (
 ) STRICT;
 CREATE INDEX mirrors_due ON mirrors (bot_key, next_at) WHERE shown_rev < wanted_rev AND state <> 'closed';
 CREATE INDEX mirrors_by_message ON mirrors (message_id);
+CREATE INDEX mirrors_by_subject ON mirrors (kind, subject);
 
 -- A fact that is said once, in order for each target (I-12).
 CREATE TABLE outbox (
