@@ -28,21 +28,20 @@ fn want(tx: &Write<'_>, bot: &BotKey, kind: &str, subject: &str, target: (&str, 
     Ok(())
 }
 
+pub(super) const TOUCHES: [&str; 2] = [
+    "UPDATE mirrors SET wanted_rev = wanted_rev + 1 WHERE kind = 'host' AND state <> 'closed'",
+    "UPDATE mirrors SET wanted_rev = wanted_rev + 1 WHERE kind = 'job' AND subject = ?1 AND state <> 'closed'",
+];
+
 /// The HOST cards show something that changed.
 pub fn touch_hosts(tx: &Write<'_>) -> Result<()> {
-    tx.db
-        .prepare_cached("UPDATE mirrors SET wanted_rev = wanted_rev + 1 WHERE kind = 'host' AND state <> 'closed'")?
-        .execute([])?;
+    tx.db.prepare_cached(TOUCHES[0])?.execute([])?;
     Ok(())
 }
 
 /// The job cards of a task show something that changed.
 pub fn touch_job(tx: &Write<'_>, task: &TaskId) -> Result<()> {
-    tx.db
-        .prepare_cached(
-            "UPDATE mirrors SET wanted_rev = wanted_rev + 1 WHERE kind = 'job' AND subject = ?1 AND state <> 'closed'",
-        )?
-        .execute(params![task.as_str()])?;
+    tx.db.prepare_cached(TOUCHES[1])?.execute(params![task.as_str()])?;
     Ok(())
 }
 

@@ -134,8 +134,7 @@ struct Told {
 }
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<(Told, Saying)> {
-    let told =
-        Told { target: (row.get(1)?, row.get(2)?), kind: row.get(3)?, subject: row.get(4)?, body: row.get(5)? };
+    let told = Told { target: (row.get(1)?, row.get(2)?), kind: row.get(3)?, subject: row.get(4)?, body: row.get(5)? };
     let saying = Saying {
         id: OutboxId(row.get(0)?),
         target: Target::Channel(ChannelId(0)),

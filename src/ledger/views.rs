@@ -314,7 +314,8 @@ pub struct JobView {
     pub earlier: Vec<(u32, RunState)>,
 }
 
-const APPROVAL: &str = "SELECT approval_id, digest, action FROM approvals WHERE run_id = ?1 AND state = 'pending' LIMIT 1";
+const APPROVAL: &str =
+    "SELECT approval_id, digest, action FROM approvals WHERE run_id = ?1 AND state = 'pending' LIMIT 1";
 
 const COST: &str = "SELECT reserved, spent, basis, settled FROM spend WHERE run_id = ?1";
 
@@ -406,7 +407,5 @@ fn corrupt(what: &str, text: &str) -> LedgerError {
     LedgerError::Corrupt(format!("{what} {text:?}"))
 }
 
-/// Every query of the views, for the test of their plans.
 #[cfg(test)]
-pub(super) const QUERIES: [&str; 10] =
-    [HOST, COUNTS, MISSED, HELD, PAIRED, JOBS, APPROVAL, COST, MADE, EARLIER];
+mod tests;

@@ -8,6 +8,7 @@ pub mod interaction;
 pub mod message;
 pub mod object;
 pub mod power;
+pub mod reasoning;
 pub mod receipt;
 pub mod reply;
 pub mod run;

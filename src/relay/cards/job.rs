@@ -1,0 +1,113 @@
+//! The job card: one task, its newest run, and what can be done about it now.
+
+use super::{Stamp, ago, artifacts, asked, clean, confinement, ending, fit, money, phase, plain};
+use crate::base::text::{one_line, span};
+use crate::ledger::views::JobView;
+use crate::model::card::{Block, Button, ButtonStyle, Card};
+use crate::model::run::RunState;
+use crate::model::tap::TapVerb;
+use crate::relay::split;
+
+/// Code points of the answer that the card shows; the receipt has the rest.
+const ANSWER: usize = 1_400;
+
+/// Code points of a step.
+const STEP: usize = 110;
+
+/// Draws the card.
+pub fn card(view: &JobView, stamp: &Stamp<'_>) -> Card {
+    let (words, accent) = phase(view.run.state);
+    let mut blocks = vec![Block::Text(head(view, words))];
+    blocks.extend(middle(view).into_iter().map(Block::Text));
+    blocks.push(Block::Text(foot(view)));
+    blocks.push(Block::Buttons(buttons(view, stamp)));
+    fit(Card { accent: Some(accent), blocks })
+}
+
+fn head(view: &JobView, words: &str) -> String {
+    let run = &view.run;
+    let time = match (run.started, run.ended) {
+        (Some(from), Some(to)) => format!(" · took {}", span(to.since(from))),
+        (Some(from), None) => format!(" · started {}", ago(from)),
+        (None, _) => format!(" · asked {}", ago(run.created)),
+    };
+    let turn = if run.turn > 1 { format!(" · turn {}", run.turn) } else { String::new() };
+    let name = plain(&view.task.asker_name, 40);
+    format!("### {} · {words}\n{}\nby {name}{time}{turn}", view.task.code, asked(&view.task.text))
+}
+
+/// Steps, approval, answer, error and artifacts: as many of them as there are.
+fn middle(view: &JobView) -> Vec<String> {
+    let run = &view.run;
+    let mut out = Vec::new();
+    if let Some(approval) = &view.approval {
+        let action = plain(&approval.action, 300);
+        out.push(format!("Nothing has started. Approve lets it do this, once: {action}"));
+    }
+    if let Some(meaning) = ending(run.state, run.ended_processes) {
+        out.push(meaning);
+    }
+    if let Some(error) = &run.error {
+        out.push(format!("**Why** {}", plain(error, 400)));
+    }
+    if !view.steps.is_empty() && !run.state.ended() {
+        let step = |s: &String| format!("- {}", plain(&one_line(s), STEP));
+        out.push(view.steps.iter().map(step).collect::<Vec<_>>().join("\n"));
+    }
+    let said = run.summary.as_deref().filter(|_| run.state.ended()).unwrap_or(&run.answer);
+    let said = clean(said);
+    if !said.trim().is_empty() {
+        out.push(split::tail(said.trim(), ANSWER));
+    }
+    out.extend(artifacts(&view.artifacts));
+    out
+}
+
+fn foot(view: &JobView) -> String {
+    let run = &view.run;
+    let mut lines = vec![format!("-# {} · {}", plain(&run.backend, 40), money(view.cost.as_ref()))];
+    let by = run.cancel_by.as_deref().filter(|_| !matches!(run.state, RunState::Done | RunState::Failed));
+    if let Some(by) = by.and_then(|by| by.strip_prefix("user:")) {
+        lines.push(format!("-# Cancelled by <@{by}>."));
+    }
+    if !view.earlier.is_empty() {
+        let turn = |(turn, state): &(u32, RunState)| format!("turn {turn} {}", phase(*state).0.to_lowercase());
+        lines.push(format!("-# Before: {}.", view.earlier.iter().map(turn).collect::<Vec<_>>().join(", ")));
+    }
+    // A run that never started was neither confined nor free.
+    if run.started.is_some() || !run.state.ended() {
+        lines.push(confinement(run.confinement.as_deref()));
+    }
+    lines.join("\n")
+}
+
+fn buttons(view: &JobView, stamp: &Stamp<'_>) -> Vec<Button> {
+    let run = &view.run;
+    let id = run.id.as_str();
+    let mark = |label| vec![stamp.button((ButtonStyle::Secondary, label), TapVerb::Mark, id, false)];
+    match run.state {
+        RunState::Waiting => {
+            let Some(approval) = &view.approval else { return mark("Waiting") };
+            let button = |style, label: &str, verb| Button::Press {
+                style,
+                label: label.to_owned(),
+                custom_id: stamp.custom_id(verb, approval.id.as_str(), Some(&approval.digest)),
+                disabled: false,
+            };
+            vec![
+                button(ButtonStyle::Success, "Approve", TapVerb::Approve),
+                button(ButtonStyle::Danger, "Deny", TapVerb::Deny),
+            ]
+        }
+        RunState::Queued | RunState::Claimed | RunState::Started => {
+            vec![stamp.button((ButtonStyle::Danger, "Cancel"), TapVerb::Cancel, id, true)]
+        }
+        RunState::Cancelling => mark("Stopping"),
+        RunState::Finishing => mark("Finishing"),
+        state if state.ended() => vec![
+            stamp.button((ButtonStyle::Primary, "Retry"), TapVerb::Retry, id, true),
+            stamp.button((ButtonStyle::Secondary, "Receipt"), TapVerb::Receipt, id, true),
+        ],
+        _ => mark("Working"),
+    }
+}
