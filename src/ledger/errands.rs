@@ -2,9 +2,9 @@
 
 use rusqlite::params;
 
-use super::{LedgerError, Read, Result, Write, mirrors, outbox, tasks};
+use super::{LedgerError, Read, Result, Write, channels, mirrors, outbox, tasks};
 use crate::base::clock::Millis;
-use crate::base::ids::{BotKey, ChannelId, TaskId};
+use crate::base::ids::{BotKey, ChannelId, MessageId, TaskId};
 use crate::model::card::Post;
 
 /// A task whose thread is to be opened.
@@ -42,14 +42,10 @@ pub fn next_at(read: &Read<'_>, now: Millis) -> Result<Option<Millis>> {
 }
 
 /// The thread of a task is there: its errand is done, and from now on it is listened to.
-pub fn opened(tx: &Write<'_>, task: &tasks::Task, thread: ChannelId) -> Result<()> {
+pub fn opened(tx: &Write<'_>, task: &tasks::Task, thread: ChannelId, now: Millis) -> Result<()> {
+    channels::ensure_thread(tx, &task.bot, thread, task.channel, task.guild)?;
     // A thread's id is that of the message it hangs on, so every message in it comes after (facts.md section 7).
-    tx.db.execute(
-        "INSERT INTO channels (bot_key, channel_id, parent_id, guild_id, role, cursor_id)
-         VALUES (?1, ?2, ?3, ?4, 'thread', ?2)
-         ON CONFLICT (bot_key, channel_id) DO UPDATE SET retired = 0",
-        params![task.bot.as_str(), thread.sql(), task.channel.sql(), task.guild.map(crate::base::ids::GuildId::sql)],
-    )?;
+    channels::advance(tx, &task.bot, thread, MessageId(thread.0), now)?;
     tasks::set_thread(tx, &task.id, thread)
 }
 

@@ -1,17 +1,17 @@
 //! Views: what cards show, each read in one snapshot. Everything here is found by an index.
 
+mod job;
+
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::{LedgerError, Read, Result, runs, spend, steps, tasks};
+use super::people::Subject;
+use super::{LedgerError, Read, Result, spend};
 use crate::base::clock::Millis;
-use crate::base::hash::Sha256;
-use crate::base::ids::{ApprovalId, BotKey, ChannelId, GuildId, HostId, MessageId, RunId, TaskCode, TaskId, UserId};
-use crate::base::money::MicroUsd;
+use crate::base::ids::{BotKey, HostId, RoleId, RunId, TaskCode, UserId};
 use crate::model::actor::Role;
-use crate::model::object::ObjectKind;
 use crate::model::power::Power;
-use crate::model::receipt::Basis;
 use crate::model::run::RunState;
+pub use job::{ARTIFACTS, Artifact, Cost, JobView, PendingApproval, STEPS, TURNS, job_view, receipt_view};
 
 /// Jobs that the HOST card offers; a phone shows about as many without scrolling.
 pub const RECENT: usize = 10;
@@ -19,21 +19,11 @@ pub const RECENT: usize = 10;
 /// People that the HOST card names; more are counted.
 pub const PEOPLE: usize = 12;
 
-/// Steps that a job card shows.
-pub const STEPS: usize = 5;
-
-/// Artifacts that a card or receipt can name; more are counted by the reader of the thread.
-pub const ARTIFACTS: usize = 25;
-
-/// Earlier turns that a card names.
-pub const TURNS: usize = 8;
-
 /// Steps of time on the HOST card, in milliseconds: so that heartbeats alone do not change the card.
 const COARSE: i64 = 5 * 60 * 1000;
 
-/// The start of the step of time that holds `at`. Whoever records a heartbeat or a last message touches the HOST
-/// cards only when this changes.
-pub fn coarse(at: Millis) -> Millis {
+/// The start of the step of time that holds `at`.
+fn coarse(at: Millis) -> Millis {
     Millis(at.0.div_euclid(COARSE) * COARSE)
 }
 
@@ -55,11 +45,11 @@ pub enum LinkState {
 pub struct LinkView {
     /// State.
     pub state: LinkState,
-    /// Why it is not up: a sentence.
+    /// Why it is not up, or what it lacks: a sentence.
     pub why: Option<String>,
-    /// Last heartbeat, in [`coarse`] steps.
+    /// Last heartbeat, in steps of 5 minutes.
     pub heartbeat: Option<Millis>,
-    /// Last message that was heard, in [`coarse`] steps.
+    /// Last message that was heard; the ledger keeps it in coarse steps.
     pub last_message: Option<Millis>,
 }
 
@@ -77,8 +67,8 @@ pub struct Counts {
 /// A paired person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
-    /// Account.
-    pub user: UserId,
+    /// Whom the row names.
+    pub subject: Subject,
     /// Role.
     pub role: Role,
     /// Name, where it was heard.
@@ -149,7 +139,7 @@ const MISSED: &str = "SELECT count(*) FROM inbox WHERE bot_key = ?1 AND state = 
 
 const HELD: &str = "SELECT count(*) FROM outbox WHERE bot_key = ?1 AND state = 'held'";
 
-const PAIRED: &str = "SELECT user_id, role, name FROM people WHERE bot_key = ?1
+const PAIRED: &str = "SELECT user_id, role, name, kind FROM people WHERE bot_key = ?1
     ORDER BY role <> 'owner', at, user_id LIMIT ?2";
 
 const JOBS: &str = "SELECT r.run_id, t.code, t.text, r.state FROM tasks t
@@ -193,7 +183,7 @@ fn host_row(row: &Row<'_>) -> rusqlite::Result<(String, Option<String>, HostView
             state: LinkState::Down,
             why: row.get(8)?,
             heartbeat: time(row.get(9)?).map(coarse),
-            last_message: time(row.get(10)?).map(coarse),
+            last_message: time(row.get(10)?),
         },
         counts: Counts::default(),
         missed: 0,
@@ -233,11 +223,13 @@ fn counts(read: &Read<'_>, host: &HostId) -> Result<Counts> {
 fn people(read: &Read<'_>, bot: &BotKey) -> Result<Vec<Person>> {
     let mut found = read.db.prepare_cached(PAIRED)?;
     let rows = found.query_map(params![bot.as_str(), PEOPLE as i64], |row| {
-        Ok((UserId::from_sql(row.get(0)?), row.get::<_, String>(1)?, row.get(2)?))
+        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get(2)?, row.get::<_, String>(3)?))
     })?;
     rows.map(|row| {
-        let (user, role, name) = row?;
-        Ok(Person { user, role: Role::parse(&role).ok_or_else(|| corrupt("role", &role))?, name })
+        let (id, role, name, kind) = row?;
+        let one = kind == "user";
+        let subject = if one { Subject::User(UserId::from_sql(id)) } else { Subject::GuildRole(RoleId::from_sql(id)) };
+        Ok(Person { subject, role: Role::parse(&role).ok_or_else(|| corrupt("role", &role))?, name })
     })
     .collect()
 }
@@ -252,151 +244,6 @@ fn jobs(read: &Read<'_>, bot: &BotKey) -> Result<Vec<JobLine>> {
         Ok(JobLine { run, code, text, state: run_state(&state)? })
     })
     .collect()
-}
-
-/// An approval that nobody decided yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PendingApproval {
-    /// Id.
-    pub id: ApprovalId,
-    /// Digest of its action; custom ids are bound to it.
-    pub digest: Sha256,
-    /// What would be done.
-    pub action: String,
-}
-
-/// Money of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cost {
-    /// Reserved before it started.
-    pub reserved: MicroUsd,
-    /// Spent; 0 until settled.
-    pub spent: MicroUsd,
-    /// How it is known.
-    pub basis: Basis,
-    /// Whether it is settled.
-    pub settled: bool,
-}
-
-/// Something that a run made: where it lies, never a link to its bytes (I-10).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Artifact {
-    /// True name.
-    pub name: String,
-    /// Kind.
-    pub kind: ObjectKind,
-    /// Bytes.
-    pub size: u64,
-    /// Guild, where there is one.
-    pub guild: Option<GuildId>,
-    /// Channel or thread.
-    pub channel: ChannelId,
-    /// Message.
-    pub message: MessageId,
-}
-
-/// What a job card, or a receipt, shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JobView {
-    /// The task.
-    pub task: tasks::Task,
-    /// The run: the newest one for a card, the one it is about for a receipt.
-    pub run: runs::Run,
-    /// Its last steps, oldest first; at most [`STEPS`].
-    pub steps: Vec<String>,
-    /// The approval that it waits for.
-    pub approval: Option<PendingApproval>,
-    /// Its money.
-    pub cost: Option<Cost>,
-    /// What it made; at most [`ARTIFACTS`].
-    pub artifacts: Vec<Artifact>,
-    /// Turns before it, newest first; at most [`TURNS`].
-    pub earlier: Vec<(u32, RunState)>,
-}
-
-const APPROVAL: &str =
-    "SELECT approval_id, digest, action FROM approvals WHERE run_id = ?1 AND state = 'pending' LIMIT 1";
-
-const COST: &str = "SELECT reserved, spent, basis, settled FROM spend WHERE run_id = ?1";
-
-const MADE: &str = "SELECT name, kind, size, guild_id, channel_id, message_id FROM objects WHERE run_id = ?1
-    ORDER BY rowid LIMIT ?2";
-
-const EARLIER: &str = "SELECT turn, state FROM runs WHERE task_id = ?1 AND turn < ?2 ORDER BY turn DESC LIMIT ?3";
-
-/// What the job card of a task shows; `None` for a task that is not there or has no run yet.
-pub fn job_view(read: &Read<'_>, task: &TaskId) -> Result<Option<JobView>> {
-    let Some(run) = runs::latest(read, task)? else { return Ok(None) };
-    view_of(read, run)
-}
-
-/// What the receipt of a run shows; `None` for a run that is not there.
-pub fn receipt_view(read: &Read<'_>, run: &RunId) -> Result<Option<JobView>> {
-    let Some(run) = runs::get(read, run)? else { return Ok(None) };
-    view_of(read, run)
-}
-
-fn view_of(read: &Read<'_>, run: runs::Run) -> Result<Option<JobView>> {
-    let Some(task) = tasks::get(read, &run.task)? else { return Ok(None) };
-    Ok(Some(JobView {
-        steps: steps::last(read, &run.id, STEPS)?,
-        approval: approval(read, &run.id)?,
-        cost: cost(read, &run.id)?,
-        artifacts: artifacts(read, &run.id)?,
-        earlier: earlier(read, &run)?,
-        task,
-        run,
-    }))
-}
-
-fn approval(read: &Read<'_>, run: &RunId) -> Result<Option<PendingApproval>> {
-    let found: Option<(String, String, String)> = read
-        .db
-        .prepare_cached(APPROVAL)?
-        .query_row(params![run.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
-    let Some((id, digest, action)) = found else { return Ok(None) };
-    let digest = digest.parse().map_err(|_| corrupt("digest", &digest))?;
-    Ok(Some(PendingApproval { id: ApprovalId(id), digest, action }))
-}
-
-fn cost(read: &Read<'_>, run: &RunId) -> Result<Option<Cost>> {
-    let found: Option<(i64, i64, String, bool)> = read
-        .db
-        .prepare_cached(COST)?
-        .query_row(params![run.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
-        .optional()?;
-    let Some((reserved, spent, basis, settled)) = found else { return Ok(None) };
-    let basis = Basis::parse(&basis).ok_or_else(|| corrupt("basis", &basis))?;
-    Ok(Some(Cost { reserved: MicroUsd(reserved), spent: MicroUsd(spent), basis, settled }))
-}
-
-fn artifacts(read: &Read<'_>, run: &RunId) -> Result<Vec<Artifact>> {
-    let mut found = read.db.prepare_cached(MADE)?;
-    let rows = found.query_map(params![run.as_str(), ARTIFACTS as i64], |row| {
-        let artifact = Artifact {
-            name: row.get(0)?,
-            kind: ObjectKind::Blob,
-            size: row.get::<_, i64>(2)? as u64,
-            guild: row.get::<_, Option<i64>>(3)?.map(GuildId::from_sql),
-            channel: ChannelId::from_sql(row.get(4)?),
-            message: MessageId::from_sql(row.get(5)?),
-        };
-        Ok((row.get::<_, String>(1)?, artifact))
-    })?;
-    rows.map(|row| {
-        let (kind, artifact) = row?;
-        Ok(Artifact { kind: ObjectKind::parse(&kind).ok_or_else(|| corrupt("kind", &kind))?, ..artifact })
-    })
-    .collect()
-}
-
-fn earlier(read: &Read<'_>, run: &runs::Run) -> Result<Vec<(u32, RunState)>> {
-    let mut found = read.db.prepare_cached(EARLIER)?;
-    let rows = found.query_map(params![run.task.as_str(), run.turn, TURNS as i64], |row| {
-        Ok((row.get(0)?, row.get::<_, String>(1)?))
-    })?;
-    rows.map(|row| row.map_err(LedgerError::from).and_then(|(turn, state)| Ok((turn, run_state(&state)?)))).collect()
 }
 
 fn run_state(text: &str) -> Result<RunState> {

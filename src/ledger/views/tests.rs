@@ -1,4 +1,8 @@
+use super::job::{APPROVAL, COST, EARLIER, MADE};
 use super::*;
+use crate::base::hash::Sha256;
+use crate::base::ids::TaskId;
+use crate::base::money::MicroUsd;
 use crate::ledger::{Ledger, Write, errands, mirrors, outbox};
 
 /// Tables that grow with use: none of them is ever looked through as a whole.
@@ -56,7 +60,8 @@ fn host(tx: &Write<'_>) -> Result<()> {
     tx.db.execute_batch(
         "INSERT INTO hosts (host_id, boot_id, power, power_by, power_at, started_at) VALUES ('h', 'b', 'on', 'user:5', 7, 7);
          INSERT INTO bots (bot_key, host_id, kind, link, link_at) VALUES ('k', 'h', 'host', 'up', 299999);
-         INSERT INTO people VALUES ('k', 6, 'operator', NULL, 'user:5', 1), ('k', 5, 'owner', 'Olive', 'self', 2);
+         INSERT INTO people (bot_key, user_id, role, name, added_by, at)
+             VALUES ('k', 6, 'operator', NULL, 'user:5', 1), ('k', 5, 'owner', 'Olive', 'self', 2);
          INSERT INTO inbox VALUES ('k', 1, 9, 5, 'human', 'work', 'held', NULL, 'x', 'rest', 1),
                                   ('k', 2, 9, 5, 'human', 'work', 'acted', NULL, 'x', 'rest', 1);
          INSERT INTO tasks (task_id, code, bot_key, channel_id, asker, asker_name, text, mode, at)

@@ -2,6 +2,7 @@
 
 use super::{AMBER, GREEN, GREY, RED, Stamp, ago, bar, fit, phase, plain};
 use crate::base::ids::UserId;
+use crate::ledger::people::Subject;
 use crate::ledger::spend::Meter;
 use crate::ledger::views::{HostView, LinkState, LinkView, PEOPLE, Person};
 use crate::model::actor::Role;
@@ -70,7 +71,7 @@ fn who(label: &str, people: &[Person]) -> String {
         ("local", _) => "the person at the machine".to_owned(),
         ("host", _) => "the host itself".to_owned(),
         (_, Some(user)) => {
-            let known = people.iter().find(|p| p.user == user).and_then(|p| p.name.as_deref());
+            let known = people.iter().find(|p| p.subject == Subject::User(user)).and_then(|p| p.name.as_deref());
             known.map_or(format!("<@{user}>"), |name| plain(name, 40))
         }
         _ => plain(label, 40),
@@ -92,7 +93,7 @@ fn facts(view: &HostView, face: &Face) -> String {
 fn link(link: &LinkView) -> String {
     let why = link.why.as_deref().map_or(String::new(), |why| format!(" ({})", plain(why, 160)));
     let state = match link.state {
-        LinkState::Up => "connected".to_owned(),
+        LinkState::Up => format!("connected{why}"),
         LinkState::Connecting => format!("connecting{why}"),
         LinkState::Down => format!("not connected{why}"),
         LinkState::Fatal => format!("ended for good{why}"),
@@ -113,7 +114,11 @@ fn people(people: &[Person]) -> String {
         return "nobody is paired yet: tap Pair, and you are the owner".to_owned();
     }
     let name = |p: &Person| {
-        let shown = p.name.as_deref().map_or(format!("<@{}>", p.user), |name| plain(name, 40));
+        let id = match p.subject {
+            Subject::User(user) => format!("<@{user}>"),
+            Subject::GuildRole(role) => format!("<@&{role}>"),
+        };
+        let shown = p.name.as_deref().map_or(id, |name| plain(name, 40));
         format!("{shown} ({})", p.role.as_str())
     };
     let more = if people.len() == PEOPLE { " …" } else { "" };

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::base::clock::Millis;
 use crate::base::ids::*;
+use crate::ledger::people::Subject;
 use crate::ledger::runs::Run;
 use crate::ledger::spend::Meter;
 use crate::ledger::tasks::Task;
@@ -85,7 +86,7 @@ fn host_view() -> HostView {
 }
 
 fn busy() -> HostView {
-    let olive = Person { user: UserId(5), role: Role::Owner, name: Some("Olive_*".into()) };
+    let olive = Person { subject: Subject::User(UserId(5)), role: Role::Owner, name: Some("Olive_*".into()) };
     HostView {
         power: Power::On,
         power_by: "user:5".into(),
@@ -100,7 +101,7 @@ fn busy() -> HostView {
             reserved: MicroUsd(500_000),
             estimated: true,
         }),
-        people: vec![olive, Person { user: UserId(6), role: Role::Operator, name: None }],
+        people: vec![olive, Person { subject: Subject::User(UserId(6)), role: Role::Operator, name: None }],
         jobs: vec![JobLine {
             run: RunId("r1".into()),
             code: TaskCode(12),
