@@ -4,3 +4,5 @@
 mod backend_contract;
 mod exec;
 mod gateway;
+mod rest;
+mod stub;

@@ -98,11 +98,9 @@ impl<'a> Files<'a> {
         }
         json["attachments"] = files.iter().enumerate().map(|(n, file)| entry(n, file)).collect();
         if let Some(components) = json.get_mut("components").and_then(Value::as_array_mut) {
-            components.extend(
-                files.iter().map(
-                    |file| json!({"type": FILE_COMPONENT, "file": {"url": format!("attachment://{}", file.name)}}),
-                ),
-            );
+            components.extend(files.iter().map(
+                |file| json!({"type": FILE_COMPONENT, "file": {"url": format!("attachment://{}", shown(&file.name))}}),
+            ));
         }
         Ok(Self { json, files, progress, reported: AtomicU64::new(0) })
     }
@@ -116,11 +114,17 @@ impl<'a> Files<'a> {
 }
 
 fn entry(n: usize, file: &Upload) -> Value {
-    let mut entry = json!({"id": n, "filename": file.name});
+    let mut entry = json!({"id": n, "filename": shown(&file.name)});
     if let Some(description) = &file.description {
         entry["description"] = json!(description);
     }
     entry
+}
+
+/// A name that fits into a header: reqwest leaves control characters in, and a line break would start another header.
+fn shown(name: &str) -> String {
+    let name = crate::base::text::one_line(name);
+    if name.is_empty() { "file".to_owned() } else { name }
 }
 
 /// The form of one attempt; every file is opened anew. Part names are literally `files[0]`: reqwest would encode
@@ -135,7 +139,7 @@ pub(super) async fn form(files: &Files<'_>, tally: &Arc<Tally>) -> Result<Form, 
             Broken { failed: Failed::Unsent, why: "a file could not be read".to_owned() }
         })?;
         let body = Body::wrap_stream(counted(open, file, files.files.len(), tally.clone()));
-        let part = |body, mime| Part::stream_with_length(body, file.size).file_name(file.name.clone()).mime_str(mime);
+        let part = |body, mime| Part::stream_with_length(body, file.size).file_name(shown(&file.name)).mime_str(mime);
         let mime = file.content_type.as_deref().filter(|mime| is_media_type(mime));
         let part = part(body, mime.unwrap_or("application/octet-stream")).map_err(super::call::broken)?;
         form = form.part(format!("files[{n}]"), part);
