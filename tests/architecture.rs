@@ -214,3 +214,18 @@ fn the_program_starts_in_few_lines() {
     let main = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/main.rs")).unwrap();
     assert!(main.lines().count() <= 15, "src/main.rs has {} lines", main.lines().count());
 }
+
+#[test]
+fn invariants_name_tests_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("docs/invariants.md")).unwrap();
+    let mut files = Vec::new();
+    collect(&root.join("src"), &mut files);
+    collect(&root.join("tests"), &mut files);
+    let code: String = files.iter().map(|f| std::fs::read_to_string(f).unwrap()).collect();
+    let named: Vec<&str> = page.split('`').filter(|t| t.starts_with("i_")).collect();
+    assert!(!named.is_empty(), "docs/invariants.md names no test");
+    for name in named {
+        assert!(code.contains(&format!("fn {name}(")), "docs/invariants.md names {name}, which is no test");
+    }
+}

@@ -32,6 +32,7 @@ pub enum Said {
 }
 
 /// Records a fact to be said. Gives its row, or `None` where it was recorded before.
+#[allow(clippy::too_many_arguments, reason = "the transaction is a witness, not a choice of the caller")]
 pub fn say(
     tx: &Write<'_>,
     bot: &BotKey,

@@ -70,6 +70,7 @@ pub enum Reserved {
 }
 
 /// Reserves for a run before it starts: never so that `spent + reserved > cap`.
+#[allow(clippy::too_many_arguments, reason = "the transaction is a witness, not a choice of the caller")]
 pub fn reserve(
     tx: &Write<'_>,
     host: &HostId,

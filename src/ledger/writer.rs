@@ -19,11 +19,14 @@ const GROUP: usize = 256;
 /// Told after the commit how it went.
 type Tell = Box<dyn FnOnce(std::result::Result<(), String>) + Send>;
 
+/// A caller's closure, wrapped: gets the connection, or nothing where there is no transaction.
+type Run = Box<dyn FnOnce(Option<&Connection>) -> Tell + Send>;
+
 /// One write: runs under its savepoint (or, where there is no transaction, not at all), then hands back how to tell
 /// its caller.
 pub(super) struct Job {
     name: &'static str,
-    run: Box<dyn FnOnce(Option<&Connection>) -> Tell + Send>,
+    run: Run,
 }
 
 /// Wraps a caller's closure.

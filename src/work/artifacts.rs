@@ -1,0 +1,184 @@
+//! What a run made: files in its folder become objects in its thread, then its receipt is due.
+
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::base::failure::{Failure, LogAndGoOn};
+use crate::base::money::MicroUsd;
+use crate::base::stop::Stop;
+use crate::base::text;
+use crate::ledger::{objects as rows, runs, spend, steps, tasks};
+use crate::model::receipt::Basis;
+use crate::model::run::RunEvent;
+use crate::objects::index::InLedger;
+use crate::objects::place::Place;
+use crate::objects::put::{self, Item};
+
+use super::{WorkParts, claim};
+
+/// Most files of one run that are stored; more are named in the steps and stay in the folder (I-17).
+const MOST_FILES: usize = 50;
+
+/// Longest sleep while the thread is not open yet or an upload is to be tried again.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Tries for a file before the receipt goes out without it; the file stays in the folder.
+const TRIES: u32 = 5;
+
+/// Makes the empty folder for a run's files (0700).
+pub async fn make_folder(parts: &WorkParts, run: &runs::Run) -> Result<PathBuf, String> {
+    let folder = folder(parts, run);
+    let made = folder.clone();
+    let make = move || std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&made);
+    tokio::task::spawn_blocking(make)
+        .await
+        .map_err(|e| e.to_string())?
+        .map_err(|e| format!("The folder for its files could not be made: {e}."))?;
+    Ok(folder)
+}
+
+fn folder(parts: &WorkParts, run: &runs::Run) -> PathBuf {
+    parts.artifacts.join(run.id.as_str())
+}
+
+/// Stores the files of an ended run, settles its money and records its receipt. Can be done again after a crash:
+/// what is stored is not stored twice.
+pub async fn and_receipt(
+    parts: &Arc<WorkParts>,
+    run: &runs::Run,
+    price: (MicroUsd, Basis),
+    stop: &Stop,
+) -> Result<(), Failure> {
+    let folder = folder(parts, run);
+    let (files, more) = list(folder.clone()).await?;
+    let mut unstored = Vec::new();
+    if !files.is_empty() {
+        let Some(place) = place(parts, run, stop).await? else { return Ok(()) };
+        for file in &files {
+            let name = name_of(file, &folder);
+            match store(parts, run, (place, file, &name), stop).await? {
+                Stored::Yes => {}
+                Stored::No(why) => unstored.push(format!("{name} could not be stored: {why}")),
+                Stored::Stopped => return Ok(()),
+            }
+        }
+    }
+    if more > 0 {
+        unstored.push(format!("{more} more files were made; they stay in the run's folder on the machine"));
+    }
+    settle(parts, run, price, unstored).await
+}
+
+async fn settle(
+    parts: &WorkParts,
+    run: &runs::Run,
+    price: (MicroUsd, Basis),
+    notes: Vec<String>,
+) -> Result<(), Failure> {
+    let (row, bot, now) = (run.clone(), parts.bot.clone(), parts.clock.now());
+    parts
+        .ledger
+        .write("receipt", move |tx| {
+            for note in &notes {
+                steps::add(tx, &row.id, &text::cut(note, 300), now)?;
+            }
+            spend::settle(tx, &row.id, price.0, price.1)?;
+            runs::apply(tx, &row.id, RunEvent::Settle, now)?;
+            claim::receipt(tx, &bot, &row, now)
+        })
+        .await?;
+    Ok(())
+}
+
+/// Regular files of the folder in order of their names, and how many were left out. Links are not followed (I-16).
+async fn list(folder: PathBuf) -> Result<(Vec<PathBuf>, usize), Failure> {
+    let found = tokio::task::spawn_blocking(move || {
+        let mut files = Vec::new();
+        let mut folders = vec![folder];
+        while let Some(folder) = folders.pop() {
+            let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+            for entry in entries.flatten() {
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                    Ok(kind) if kind.is_file() => files.push(entry.path()),
+                    _ => {}
+                }
+            }
+        }
+        files.sort();
+        let more = files.len().saturating_sub(MOST_FILES);
+        files.truncate(MOST_FILES);
+        (files, more)
+    });
+    found.await.map_err(|e| Failure::failed(format!("The run's folder could not be read: {e}.")))
+}
+
+/// Path below the run's folder, on one level: `plots/a.svg` is stored as `plots_a.svg`.
+fn name_of(file: &Path, folder: &Path) -> String {
+    file.strip_prefix(folder).unwrap_or(file).to_string_lossy().replace('/', "_")
+}
+
+/// Where a run's files go: its thread and the channel above, once the thread is open. `None`: the host stops.
+async fn place(parts: &WorkParts, run: &runs::Run, stop: &Stop) -> Result<Option<Place>, Failure> {
+    let bell = parts.ledger.bell();
+    loop {
+        let task = run.task.clone();
+        let task = parts.ledger.read(move |read| tasks::get(read, &task)).await?;
+        let task = task.ok_or_else(|| Failure::failed("The run's task is gone."))?;
+        if let Some(thread) = task.thread {
+            return Ok(Some(Place { channel: thread, parent: Some(task.channel), guild: task.guild }));
+        }
+        tokio::select! {
+            () = stop.wait() => return Ok(None),
+            () = bell.wait(PAUSE) => {}
+        }
+    }
+}
+
+enum Stored {
+    Yes,
+    No(String),
+    Stopped,
+}
+
+async fn store(
+    parts: &WorkParts,
+    run: &runs::Run,
+    (place, file, name): (Place, &Path, &str),
+    stop: &Stop,
+) -> Result<Stored, Failure> {
+    let id = run.id.clone();
+    let stored = parts.ledger.read(move |read| rows::of_run(read, &id)).await?;
+    let size = std::fs::metadata(file).map(|m| m.len()).ok();
+    if stored.iter().any(|object| object.name == name && Some(object.size) == size) {
+        return Ok(Stored::Yes);
+    }
+    let name = Some(name.to_owned());
+    let item = Item { path: file.to_owned(), name, kind: None, place, run: Some(run.id.clone()) };
+    let index = InLedger::new(parts.ledger.clone(), parts.bot.clone());
+    let put = put::Parts {
+        discord: parts.discord.as_ref(),
+        index: &index,
+        clock: parts.clock.as_ref(),
+        entropy: &parts.entropy,
+        max_bytes: parts.limits.max_object_bytes,
+    };
+    for attempt in 1.. {
+        match put::put(&put, &item, &|_| {}).await {
+            Ok(_) => return Ok(Stored::Yes),
+            Err(failure) if attempt >= TRIES || !worth_another(&failure) => return Ok(Stored::No(failure.message)),
+            Err(failure) => drop(Err::<(), _>(failure).log_and_go_on("a file of a run could not be stored yet")),
+        }
+        tokio::select! {
+            () = stop.wait() => return Ok(Stored::Stopped),
+            () = tokio::time::sleep(PAUSE) => {}
+        }
+    }
+    Ok(Stored::Stopped)
+}
+
+fn worth_another(failure: &Failure) -> bool {
+    failure.kind == crate::base::failure::Kind::Discord
+}
