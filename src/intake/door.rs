@@ -176,9 +176,7 @@ impl Door {
             }
         }
         let tools = self.tools.clone();
-        self.ledger
-            .write("catchup", move |tx| channels::advance(tx, &tools.bot, channel, to, tools.clock.now()))
-            .await
+        self.ledger.write("catchup", move |tx| channels::advance(tx, &tools.bot, channel, to, tools.clock.now())).await
     }
 
     async fn incoming(&self, message: &Message, via: Via, server_now: Option<Millis>) -> ledger::Result<Incoming> {

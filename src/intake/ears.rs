@@ -76,7 +76,11 @@ impl LedgerEars {
         self.door.save(Some(mark)).await
     }
 
-    async fn ready(&self, mark: Mark, (user, application, name): (UserId, ApplicationId, String)) -> ledger::Result<()> {
+    async fn ready(
+        &self,
+        mark: Mark,
+        (user, application, name): (UserId, ApplicationId, String),
+    ) -> ledger::Result<()> {
         let bot = self.door.tools().bot.clone();
         let done = self.door.ledger().write("seq", move |tx| {
             bots::set_account(tx, &bot, user, application, &name)?;

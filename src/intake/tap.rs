@@ -50,11 +50,7 @@ fn order(interaction: &Interaction, verb: Verb) -> Order {
     };
     Order {
         verb,
-        actor: Actor::Discord {
-            user: interaction.user,
-            kind: interaction.kind,
-            roles: interaction.roles.clone(),
-        },
+        actor: Actor::Discord { user: interaction.user, kind: interaction.kind, roles: interaction.roles.clone() },
         name: text::cut(&text::one_line(&interaction.user_name), NAME),
         place: Place { channel: interaction.channel, guild: interaction.guild, message },
     }
