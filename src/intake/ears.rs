@@ -11,11 +11,11 @@ use super::door::{Door, Mark, Pending};
 use crate::base::bell::Bell;
 use crate::base::clock::Millis;
 use crate::base::failure::{Failure, LogAndGoOn};
-use crate::base::ids::{ApplicationId, ChannelId, UserId};
+use crate::base::ids::{ApplicationId, ChannelId, MessageId, UserId};
 use crate::discord::gateway::{Budget, Ears, Event, Heard, Link, Saved};
 use crate::ledger::bots::{self, Session};
 use crate::ledger::inbox::Via;
-use crate::ledger::{self, channels};
+use crate::ledger::{self, channels, mirrors};
 
 /// The card shows the last heartbeat in steps this coarse, so that an idle host writes nothing in between.
 const BEAT_STEP: Duration = Duration::from_secs(300);
@@ -100,6 +100,19 @@ impl LedgerEars {
         done.await
     }
 
+    /// Cards that somebody deleted are wanted anew.
+    async fn deleted(&self, mark: Mark, channel: ChannelId, messages: Vec<MessageId>) -> ledger::Result<()> {
+        if !self.listens(channel).await? {
+            return self.later(mark).await;
+        }
+        let bot = self.door.tools().bot.clone();
+        let done = self.door.ledger().write("seq", move |tx| {
+            mirrors::deleted(tx, channel, &messages)?;
+            bots::save_seq(tx, &bot, &mark.session, mark.seq)
+        });
+        done.await
+    }
+
     async fn hear(&self, heard: Heard) -> ledger::Result<()> {
         let mark = Mark { session: heard.session_id, seq: heard.seq };
         match heard.event {
@@ -125,9 +138,9 @@ impl LedgerEars {
                 self.look.ring();
                 self.later(mark).await
             }
+            Event::MessagesDeleted(channel, messages) => self.deleted(mark, channel, messages).await,
             Event::Message(_)
             | Event::MessageChanged(_)
-            | Event::MessagesDeleted(..)
             | Event::Thread { .. }
             | Event::GuildGone(..)
             | Event::Other(_) => self.later(mark).await,
