@@ -2,7 +2,33 @@
 //! data, and a page that stands in for the phone. Stricter than Discord: what Discord would refuse is refused here,
 //! and what this product should never send is counted as a violation.
 
+mod boot;
+mod buckets;
+mod calls;
+mod cdn;
+pub mod client;
+mod components;
+mod control;
+mod core;
+mod deeds;
+mod draft;
+mod faults;
+mod gateway;
+mod guard;
+mod hub;
 pub mod page;
+mod rest;
+mod rules;
+mod show;
+mod sign;
+mod store;
+mod thing;
+mod truth;
+mod wire;
+mod world;
+
+pub use boot::Sim;
+pub use store::running;
 
 use std::path::PathBuf;
 

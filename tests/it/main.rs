@@ -6,3 +6,4 @@ mod exec;
 mod gateway;
 mod rest;
 mod stub;
+mod sim;
