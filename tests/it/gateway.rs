@@ -43,7 +43,7 @@ fn ms(millis: u64) -> Duration {
 }
 
 /// Waits that a test need not wait for, with room for a busy machine.
-fn quick() -> Timing {
+pub(crate) fn quick() -> Timing {
     Timing {
         backoff_base: ms(10),
         backoff_cap: ms(100),
@@ -255,11 +255,13 @@ impl Discord for Door {
 
 /// What the ears know.
 #[derive(Default)]
-struct Known {
+pub(crate) struct Known {
     saved: Option<Saved>,
-    taken: Vec<Heard>,
+    pub(crate) taken: Vec<Heard>,
     links: Vec<Link>,
     identifies: u32,
+    /// What Discord said is left, each time it was asked for.
+    remaining: Vec<u64>,
     waits: VecDeque<Budget>,
     /// Sequence number at which the next take fails, once.
     fails_at: Option<u64>,
@@ -286,10 +288,10 @@ impl Known {
 
 /// Ears that keep in memory what a ledger would keep on disk.
 #[derive(Clone)]
-struct Memory(watch::Sender<Known>);
+pub(crate) struct Memory(pub(crate) watch::Sender<Known>);
 
 impl Memory {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(watch::Sender::new(Known::default()))
     }
 
@@ -297,7 +299,7 @@ impl Memory {
         self.0.send_modify(change);
     }
 
-    async fn until(&self, what: &str, is_so: impl Fn(&Known) -> bool) {
+    pub(crate) async fn until(&self, what: &str, is_so: impl Fn(&Known) -> bool) {
         let mut known = self.0.subscribe();
         soon(what, known.wait_for(is_so)).await.unwrap();
     }
@@ -345,7 +347,7 @@ impl Ears for Memory {
     }
 
     async fn identify(&self, remaining: u64) -> Result<Budget, Failure> {
-        assert_eq!(remaining, 900);
+        self.change(|k| k.remaining.push(remaining));
         let mut answer = Budget::Go;
         self.change(|k| match k.waits.pop_front() {
             Some(wait) => answer = wait,
@@ -360,17 +362,21 @@ impl Ears for Memory {
 }
 
 /// A pump that runs.
-struct Running {
+pub(crate) struct Running {
     stop: Stop,
     task: JoinSet<Result<(), Failure>>,
 }
 
 impl Running {
     fn start(door: Arc<Door>, ears: &Memory, timing: Timing) -> Self {
+        Self::with(door, Secret::new(TOKEN), ears, timing)
+    }
+
+    pub(crate) fn with(discord: Arc<dyn Discord>, token: Secret, ears: &Memory, timing: Timing) -> Self {
         let config = PumpConfig {
-            discord: door,
+            discord,
             ears: Arc::new(ears.clone()),
-            token: Secret::new(TOKEN),
+            token,
             intents: Intents::WITH_CONTENT,
             clock: SystemClock::shared(),
             entropy: Arc::new(Entropy::seeded(7)),
@@ -385,7 +391,7 @@ impl Running {
         soon("the pump's end", self.task.join_next()).await.unwrap().unwrap()
     }
 
-    async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.stop.stop();
         self.ended().await.expect("a stop is no failure");
     }
@@ -414,6 +420,7 @@ async fn a_dropped_connection_is_resumed_at_its_own_address_where_it_was_left() 
         assert_eq!(known.saved.as_ref().map(|s| s.seq), Some(4));
     }
     assert_eq!(ears.identifies(), 1);
+    assert_eq!(ears.0.borrow().remaining, [900]);
     pump.stop().await;
 }
 
