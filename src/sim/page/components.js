@@ -99,7 +99,8 @@ function button(part, message) {
     class: `button ${style}${pending ? " pending" : ""}`,
     disabled: part.disabled || false,
     "aria-busy": pending ? "true" : null,
-    "aria-label": part.label ? null : part.emoji?.name ?? "Button",
+    // While waiting the words are hidden, but the name stays.
+    "aria-label": part.label ? (pending ? part.label : null) : part.emoji?.name ?? "Button",
     data: { customId: part.custom_id },
     on: { click: () => press(message, part.custom_id) },
   }, words, pending ? h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")) : null);

@@ -9,7 +9,7 @@ const FOCUSABLE = "a[href], button:not(:disabled), input:not(:disabled), textare
  * close it, unless `mayClose()` says no. Focus goes to what opened it afterwards.
  */
 export function openSheet({ title, body, foot = [], kind = "", label = title, mayClose = () => true, onClose = () => {} }) {
-  const before = document.activeElement;
+  const giveBack = focusKeeper();
   const cross = h("button", { type: "button", class: "icon-button", "aria-label": "Close", on: { click: () => tryShut() } }, icon("close"));
   const dialog = h("dialog", { class: `sheet ${kind}`, "aria-label": label },
     h("div", { class: "sheet-inner" },
@@ -22,7 +22,7 @@ export function openSheet({ title, body, foot = [], kind = "", label = title, ma
     dialog.close();
     dialog.remove();
     onClose();
-    if (before?.isConnected) before.focus({ preventScroll: true });
+    giveBack();
   }
   function tryShut() {
     if (mayClose()) shut();
@@ -44,6 +44,18 @@ export function openSheet({ title, body, foot = [], kind = "", label = title, ma
   document.body.append(dialog);
   dialog.showModal();
   return dialog;
+}
+
+// What had the focus may be drawn anew meanwhile: a button of a message is found again by its custom id.
+function focusKeeper() {
+  const before = document.activeElement;
+  const message = before?.closest("[data-message-id]")?.dataset.messageId;
+  const custom = before?.dataset.customId;
+  return () => {
+    const again = before?.isConnected || !message ? before
+      : document.querySelector(`[data-message-id="${CSS.escape(message)}"] ${custom ? `[data-custom-id="${CSS.escape(custom)}"]` : ".more"}`);
+    if (again?.isConnected) again.focus({ preventScroll: true });
+  };
 }
 
 // Tab goes round within the dialog and never out to the browser's own controls.
