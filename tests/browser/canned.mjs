@@ -35,15 +35,19 @@ fn main() { println!("<b>hi</b>"); }
 const button = (style, label, verb, more = {}) => ({ type: 2, style, label, custom_id: `dos1:k1:${verb}:h1:m1:AAAA`, ...more });
 const text = (content) => ({ type: 10, content });
 
-export function hostCard(on = false) {
-  return [{ type: 17, accent_color: on ? 0x248046 : 0x747f8d, components: [
-    text(`## HOST workshop\n**${on ? "On" : "Off"}** · gateway connected, heard <t:${Math.floor(Date.now() / 1000) - 20}:R>`),
-    text("Jobs: 0 live · 0 queued · 0 waiting\nSpend: ▱▱▱▱▱▱▱▱▱▱ $0.00 of $10.00\nNobody is paired yet. Tap **Pair** to make this machine yours."),
+// As the host draws it.
+export function hostCard({ on = false, paired = false } = {}) {
+  const ago = `<t:${Math.floor(Date.now() / 1000) - 60}:R>`;
+  const verb = (style, label, name, enabled) => button(style, label, name, { disabled: !enabled });
+  const menu = { type: 1, components: [{ type: 3, custom_id: "dos1:k1:jobs:h1:m1:BBBB", placeholder: "Recent jobs", options: [
+    { label: "DOS-2 · Waiting for your yes", value: "dos-2", description: "Tidy the changelog" }, { label: "DOS-1 · Done", value: "dos-1", description: "Report on this folder" }] }] };
+  return [{ type: 17, accent_color: on ? 0x23a55a : 0x80848e, components: [
+    text(on ? `### Running\nTurned on by Olive ${ago}. Write a sentence here, or tap Ask.` : `### Stopped\nTurned off by the host itself ${ago}. Tap On to take work. The machine was started anew.`),
+    text(`**Gateway** connected · heartbeat ${ago}\n**Jobs** 0 live · 0 queued · ${on ? 1 : 0} waiting for a yes\n**Spend** ${on ? "`▰▱▱▱▱▱▱▱▱▱` $0.12 of $10.00" : "nothing yet"}\n**People** ${paired ? "Olive (owner)" : "nobody is paired yet: tap Pair, and you are the owner"}\n**Work** demo agent (free) in \`workshop\``),
+    text("-# Not confined: runs have the power of your account on the machine. So all but plain questions wait for your yes."),
     { type: 14, divider: true, spacing: 1 },
-    { type: 1, components: [button(3, "On", "on", { disabled: on }), button(4, "Off", "off", { disabled: !on }), button(1, "Ask", "ask"), button(2, "Pair", "pair"), button(2, "Halt", "halt", { disabled: true })] },
-    { type: 1, components: [{ type: 3, custom_id: "dos1:k1:jobs:h1:m1:BBBB", placeholder: "Recent jobs", options: [
-      { label: "DOS-2 Report on this folder", value: "dos-2", description: "Done · 12 s" }, { label: "DOS-1 What is this?", value: "dos-1", description: "Cancelled" }] }] },
-    text("-# Nothing is confined yet: a job has your own power. Each asks first."),
+    { type: 1, components: [verb(3, "On", "on", !on), verb(4, "Off", "off", on), verb(1, "Ask", "ask", on), verb(paired ? 2 : 1, paired ? "Paired" : "Pair", "pair", true), verb(4, "Halt", "halt", true)] },
+    ...(on ? [menu] : []),
   ] }];
 }
 
@@ -68,6 +72,7 @@ export function canned(mock, { empty = false } = {}) {
     { id: "101", name: "Olive", role: "owner", bot: false, color: "#e0a030" },
     { id: "102", name: "Tess Teammate", role: "teammate", bot: false, color: "#3ba55d" },
     { id: "103", name: "Stranger", role: "stranger", bot: false, color: "#ed4245" },
+    { id: "100", name: "discord-os", role: "bot", bot: true, color: "#5865f2" },
     { id: "104", name: "other-bot", role: "bot", bot: true, color: "#9b59b6" },
   ];
   const world = {
@@ -104,7 +109,8 @@ export function canned(mock, { empty = false } = {}) {
   const png = mock.file("dot.png", PNG, "image/png");
   const report = mock.file("report.md", REPORT, "text/markdown", { title: "报告 of the folder", description: "v1 the report" });
   world.artifact = report;
-  world.hostMessage = put("100", "201", { flags: 32768, components: hostCard() });
+  world.host = { on: !empty, paired: !empty };
+  world.hostMessage = put("100", "201", { flags: 32768, components: hostCard(world.host) });
   if (empty) return world;
   put("102", "201", { content: "Morning! Is the host up?" });
   put("102", "201", { content: "I see it is. :tada: 🎉", reactions: [{ emoji: "👀", count: 2, me: false }, { emoji: "🎉", count: 1, me: true }] });
@@ -125,13 +131,18 @@ export function canned(mock, { empty = false } = {}) {
   put("101", "202", { content: "🎉 🎉" });
   put("101", "202", { content: "x".repeat(300) });
   world.jobCard = put("100", "203", { flags: 32768, components: jobCard("Reading 12 of 42 files …") });
-  world.receipt = put("100", "203", { content: "**Receipt** · Done\n- Asked: Report on this folder\n- Wall time: 3.2 s\n- Money: free (exact)\n- Processes ended: 1", attachments: [report, svg] });
+  const made = put("100", "203", { content: "What DOS-1 made: a report and a chart.", attachments: [report, svg] });
+  put("100", "203", { flags: 32768, components: [{ type: 17, accent_color: 0x23a55a, components: [
+    text(`### Receipt DOS-1 · Done\n> Report on this folder`), text("Counted **42 files** with **4,711 lines**. The report has the rest."),
+    text(`**Artifacts**\n- text · 716 bytes · [report.md](https://discord.com/channels/1/203/${made.id})\n- image · 722 bytes · [chart.svg](https://discord.com/channels/1/203/${made.id})`),
+    text("**Backend** demo agent · **model** none\n**Tokens** 0 in, 0 out\n**Money** free (exact)\n**Time** 3.2 s · **processes ended** 1\n**Asked by** Olive · **turn** 1\n-# run r1"),
+  ] }] });
   for (let n = 0; n < 260; n += 1) put(n % 2 ? "101" : "102", "205", { content: `line ${n}` });
   world.firstLine = world.messages.find((one) => one.content === "line 0");
   return world;
 }
 
 export function jobCard(tail, state = "Running") {
-  return [{ type: 17, accent_color: 0xf0b232, components: [text(`### DOS-1 · ${state}\nReport on this folder`), text(`\`\`\`\n${tail}\n\`\`\``), text("-# 3 s · free · not confined"),
-    { type: 1, components: [button(4, "Cancel", "cancel")] }] }];
+  return [{ type: 17, accent_color: 0x23a55a, components: [text(`### DOS-1 · ${state}\n> Report on this folder\nby Olive · started <t:${Math.floor(Date.now() / 1000) - 4}:R>`),
+    text(`- listed the folder\n- ${tail}`), text("-# demo agent · free\n-# Not confined: this run has the power of your account on the machine."), { type: 1, components: [button(4, "Cancel", "cancel")] }] }];
 }

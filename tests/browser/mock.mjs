@@ -5,7 +5,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
-import { canned } from "./canned.mjs";
+import { canned, hostCard } from "./canned.mjs";
 
 const PAGE = fileURLToPath(new URL("../../src/sim/page/", import.meta.url));
 const TYPES = { html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", svg: "image/svg+xml" };
@@ -212,6 +212,8 @@ export class Mock {
       known.modal = form;
       this.push({ type: "modal", interaction_id: id, ...form }, as);
     } else {
+      const host = { pair: { paired: true }, on: { on: true, paired: true } }[does];
+      if (host) this.update(this.world.hostMessage.id, { components: hostCard(Object.assign(this.world.host, host)) });
       const says = { pair: "You are paired now, **Olive**: this machine is yours.", on: "The host is **On**." }[does] ?? `Taken: ${values ? values.join(", ") : does}.`;
       this.add(this.message(this.world.bot.id, channel, { content: says, flags: 64, ephemeral: true, for_user: as }));
     }

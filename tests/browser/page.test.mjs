@@ -63,7 +63,7 @@ describe("what is shown", () => {
 
   test("messages with authors, tags, groups, replies, edits, reactions and threads", async () => {
     const host = message(mock.world.hostMessage.id);
-    await host.getByText("HOST workshop").waitFor();
+    await host.getByText("Turned on by Olive").waitFor();
     assert.equal(await host.locator(".tag").innerText(), "BOT");
     const reply = mock.world.messages.find((one) => one.reply_to);
     assert.match(await message(reply.id).innerText(), /Olive\s+Report on this folder[\s\S]*\(edited\)/);
@@ -71,7 +71,7 @@ describe("what is shown", () => {
     assert.ok(await message(grouped.id).evaluate((node) => node.classList.contains("compact") && !node.querySelector(".avatar")));
     assert.equal(await message(grouped.id).locator(".reaction").count(), 2);
     const asked = named("Report on this folder");
-    assert.match(await message(asked.id).locator(".thread-chip").innerText(), /DOS-1 Report on this folder\s+2 messages/);
+    assert.match(await message(asked.id).locator(".thread-chip").innerText(), /DOS-1 Report on this folder\s+3 messages/);
   });
 
   test("private replies are for one person only, and can be dismissed", async () => {
@@ -226,7 +226,7 @@ describe("what can be done", () => {
   });
 
   test("a press waits, is answered privately, or fails where it was made", async () => {
-    await page.getByRole("button", { name: "Pair", exact: true }).click();
+    await page.getByRole("button", { name: "Paired" }).click();
     await said("You are paired now").waitFor();
     assert.equal(lastCall("/control/tap").message, mock.world.hostMessage.id);
     await goTo("202");

@@ -27,8 +27,11 @@ async function shoot(scheme, size, options) {
   await page.waitForSelector("[data-message-id]");
   await page.waitForTimeout(300);
   await shot("host");
+  await page.evaluate(() => (document.getElementById("scroller").scrollTop = 0));
+  await page.waitForTimeout(200);
+  await shot("host-top");
   await page.getByTestId("guide-dismiss").click();
-  await page.getByRole("button", { name: "Pair", exact: true }).click();
+  await page.getByRole("button", { name: "Paired" }).click();
   await page.waitForTimeout(300);
   await shot("host-bottom");
   await page.getByRole("button", { name: "Recent jobs" }).click();
@@ -59,7 +62,13 @@ async function shoot(scheme, size, options) {
     await page.waitForTimeout(150);
     await shot(`gallery-${n}`);
   }
+  await mock.close();
+  const fresh = await Mock.start({ empty: true });
+  await page.goto(fresh.url);
+  await page.waitForSelector("[data-message-id]");
+  await page.waitForTimeout(400);
+  await shot("fresh");
+  await fresh.close();
   if (wrong.length) console.log(size, scheme, wrong);
   await context.close();
-  await mock.close();
 }

@@ -109,8 +109,7 @@ function button(part, message) {
 /** What can be chosen in a select of any kind. */
 export function optionsOf(part) {
   const chosen = new Set((part.default_values ?? []).map((value) => value.id));
-  const people = () => [...state.people.values(), { ...state.bot, role: "bot" }]
-    .map((person) => ({ label: person.name, value: person.id, description: person.role, on: chosen.has(person.id) }));
+  const people = () => [...state.people.values()].map((person) => ({ label: person.name, value: person.id, description: person.role, on: chosen.has(person.id) }));
   const channels = () => [...state.channels.values()]
     .map((channel) => ({ label: `#${channel.name}`, value: channel.id, on: chosen.has(channel.id) }));
   if (part.type === 3) {

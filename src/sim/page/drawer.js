@@ -132,7 +132,7 @@ function place(channel) {
 
 function switchPerson() {
   shut();
-  const rows = [...state.people.values()].map((person) => h("button", {
+  const rows = [...state.people.values()].filter((person) => person.id !== state.bot.id).map((person) => h("button", {
     type: "button", class: "action person-row", data: { personId: person.id }, "aria-current": person.id === state.me ? "true" : null,
     on: { click: () => (sheet.shut(), person.id !== state.me && emit("become", person.id)) },
   }, avatar(person, ""), h("span", { class: "person-words" },

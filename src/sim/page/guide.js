@@ -1,6 +1,5 @@
 // For newcomers: what to do first. Steps tick themselves off from what the page sees.
 
-import { wordsOf } from "./components.js";
 import { h, icon, refill } from "./dom.js";
 import { suggest } from "./composer.js";
 import { go } from "./links.js";
@@ -13,7 +12,7 @@ const STEPS = [
   { key: "pair", title: "Tap Pair on the HOST card", note: "The first to pair becomes its owner. Everybody else is refused." },
   { key: "on", title: "Tap On", note: "Now the machine takes jobs." },
   { key: "say", title: `Type a sentence: “${SENTENCE}”`, note: "A job starts in a thread of its own.", act: { label: "Write it for me", run: () => suggest(SENTENCE) } },
-  { key: "watch", title: "Open the thread and watch", note: "The card there is edited while the job runs.", act: { label: "Open the thread", run: openThread } },
+  { key: "watch", title: "Open the thread, tap Approve, and watch", note: "Nothing runs before your yes. Then the card is edited while the job runs.", act: { label: "Open the thread", run: openThread } },
   { key: "get", title: "Download what it made", note: "The file is the same as on the disk, byte for byte." },
 ];
 
@@ -28,11 +27,6 @@ const keyNow = () => `discord-os guide ${state.guild.id}`;
 /** Wires the panel. */
 export function startGuide() {
   on("state messages opened", look);
-  on("pressed", ({ customId }) => {
-    const verb = customId.split(":")[2];
-    if (verb === "on") tick("on");
-    look();
-  });
   on("downloaded", () => tick("get"));
   on("guide", () => {
     open = !open;
@@ -79,24 +73,27 @@ function tick(key) {
 function look() {
   load();
   const cards = [...state.rooms.values()].flatMap((here) => here.list).filter((message) => isHostBot(message.author.id));
-  const words = cards.map((message) => `${message.content}\n${wordsOf(message)}`);
-  if (words.some((text) => /\bpaired\b(?!\s*(?:people)?\W*(?:nobody|no one|none|0\b))/i.test(text) && !/nobody is paired|not paired|none paired/i.test(text))) tick("pair");
-  if (cards.some(isOnCard)) tick("on");
+  const verbs = cards.map(verbsOf);
+  if (verbs.some((buttons) => buttons.get("pair")?.label === "Paired")) tick("pair");
+  // While On, the card's On button cannot be pressed and its Off button can.
+  if (verbs.some((buttons) => buttons.get("off")?.enabled && !buttons.get("on")?.enabled)) tick("on");
   const threads = [...state.channels.values()].filter((channel) => channel.kind === "thread");
   if (threads.length > 0) tick("say");
-  if (threads.some((thread) => thread.id === state.channel) && cards.some((message) => message.channel_id === state.channel)) tick("watch");
+  const here = cards.filter((message) => message.channel_id === state.channel).map(verbsOf).filter((buttons) => buttons.size > 0);
+  const started = here.length > 0 && !here.some((buttons) => buttons.get("approve")?.enabled);
+  if (started && threads.some((thread) => thread.id === state.channel)) tick("watch");
   draw();
 }
 
-// While On, the card's On button cannot be pressed and its Off button can.
-function isOnCard(message) {
+// The buttons of a card by verb: custom ids read `dos1:<key id>:<verb>:…`.
+function verbsOf(message) {
   const verbs = new Map();
   const walk = (part) => {
-    if (part?.type === 2 && part.custom_id) verbs.set(part.custom_id.split(":")[2], !part.disabled);
+    if (part?.type === 2 && part.custom_id) verbs.set(part.custom_id.split(":")[2], { label: part.label, enabled: !part.disabled });
     for (const inner of part?.components ?? []) walk(inner);
   };
   for (const part of message.components ?? []) walk(part);
-  return verbs.get("off") === true && verbs.get("on") !== true;
+  return verbs;
 }
 
 function openThread() {

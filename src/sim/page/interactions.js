@@ -90,7 +90,6 @@ export async function press(message, customId, values) {
   if (state.me !== as) return;
   state.pending.delete(key);
   if (failure) state.failed.set(message.id, failure);
-  else emit("pressed", { message, customId });
   touch(message.channel_id, message.id);
 }
 

@@ -18,6 +18,9 @@ const NEAR_END = 80;
 // A jump looks back through at most this many pages of 100.
 const MAX_PAGES_BACK = 10;
 
+// As long as the animation; where motion is reduced the colour just stays for this long.
+const FLASH_MS = 2400;
+
 const LOADING = 1 << 7;
 const SYSTEM = { 1: "added somebody", 3: "made a call", 4: "renamed this place", 6: "pinned a message", 7: "is here. Welcome!", 18: "started a thread" };
 const QUICK_EMOJI = ["👍", "✅", "👀", "🎉", "❤️", "😂"];
@@ -339,6 +342,7 @@ export async function showMessage(messageId) {
   node.classList.remove("flash");
   void node.offsetWidth; // restarts the animation when the same message is shown twice
   node.classList.add("flash");
+  setTimeout(() => node.classList.remove("flash"), FLASH_MS);
 }
 
 /** While a page is on its way. */

@@ -1,13 +1,14 @@
 //! The phone in the browser: the page that stands in for Discord, built into the binary.
 
-/// A file of the page by its path under `/assets/` (`""` is the page itself): its content type and its bytes.
-/// `None` where there is no such file.
+/// A file of the page by its path (`/assets/app.js`, or `app.js` for short; `/` is the page itself): its content type
+/// and its bytes. `None` where there is no such file.
 pub fn asset(path: &str) -> Option<(&'static str, &'static [u8])> {
     const HTML: &str = "text/html; charset=utf-8";
     const CSS: &str = "text/css; charset=utf-8";
     const JS: &str = "text/javascript; charset=utf-8";
     const SVG: &str = "image/svg+xml";
-    Some(match path {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    Some(match path.strip_prefix("assets/").unwrap_or(path) {
         "" | "index.html" => (HTML, include_bytes!("index.html")),
         "style.css" => (CSS, include_bytes!("style.css")),
         "message.css" => (CSS, include_bytes!("message.css")),
@@ -67,8 +68,14 @@ mod tests {
     }
 
     #[test]
+    fn the_page_and_its_files_have_addresses() {
+        assert_eq!(asset("/"), asset("index.html"));
+        assert_eq!(asset("/assets/app.js"), asset("app.js"));
+    }
+
+    #[test]
     fn other_paths_are_nothing() {
-        for path in ["mod.rs", "../mod.rs", "/index.html", "app.js/"] {
+        for path in ["mod.rs", "../mod.rs", "/assets/../app.js", "//app.js", "app.js/"] {
             assert!(asset(path).is_none(), "{path}");
         }
     }
