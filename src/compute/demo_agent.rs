@@ -64,7 +64,7 @@ fn work(prompt: &str, folder: &Path, artifacts: &Path, out: &mut dyn Write) -> i
     let title = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
     let word = quoted(prompt);
     step(out, &format!("Reading {title}"))?;
-    writeln!(out, "I read the folder **{}**.\n", text::plain(&title))?;
+    writeln!(out, "I am the demo agent and use no model: I count what is in **{}**.\n", text::plain(&title))?;
     let mut told = 0;
     let found = survey::survey(&folder, artifacts, word, &mut |name, so_far| {
         told += 1;

@@ -117,26 +117,34 @@ async fn follow(mut output: mpsc::Receiver<Output>, tell: &mpsc::Sender<Event>, 
     let mut stderr = Stderr::default();
     // Without a last word nothing is known, and nothing proved.
     let mut exit = Exit { code: None, signal: None, late: false, ended: 0, gone: false };
-    send(vec![Event::Started], tell, kill).await;
-    while let Some(more) = output.recv().await {
+    let mut abandoned = false;
+    send(vec![Event::Started], tell).await;
+    loop {
+        let more = tokio::select! {
+            more = output.recv() => more,
+            () = tell.closed(), if !abandoned => {
+                // Nobody listens any more, so the run has no purpose; its end is still waited for.
+                abandoned = true;
+                kill.now();
+                continue;
+            }
+        };
+        let Some(more) = more else { break };
         match more {
-            Output::Out(bytes) => send(stdout.push(&bytes), tell, kill).await,
+            Output::Out(bytes) => send(stdout.push(&bytes), tell).await,
             Output::Err(bytes) => stderr.push(&bytes),
             Output::Exited(last) => exit = last,
         }
     }
-    send(stdout.finish(), tell, kill).await;
+    send(stdout.finish(), tell).await;
     let reason = stderr.last_line().map(|line| text::cut(&redact::redact(&text::one_line(line)), MAX_REASON));
     Over { exit, answer: stdout.answer().to_owned(), reason }
 }
 
-async fn send(events: Vec<Event>, tell: &mpsc::Sender<Event>, kill: &Kill) {
+async fn send(events: Vec<Event>, tell: &mpsc::Sender<Event>) {
     for event in events {
-        if tell.send(event).await.is_err() {
-            // Nobody listens any more, so the run has no purpose; its end is still waited for.
-            kill.now();
-            return;
-        }
+        // That nobody listens any more is noticed where the next output is waited for.
+        drop(tell.send(event).await);
     }
 }
 

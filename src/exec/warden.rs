@@ -6,8 +6,9 @@
 //! that no double fork gets away. When the socket closes the host is gone: before the go nothing
 //! ran and nothing will; after it, the whole tree is ended.
 //!
-//! Known limit: a program may send SIGKILL to its own warden, since both belong to one user. The
-//! host then ends the run by its mark and never says that it is proved gone.
+//! Known limits: a program may send SIGKILL to its own warden, since both belong to one user; the
+//! host then ends the run by its mark and never says that it is proved gone. And what a program
+//! has another service do (cron, systemd, a container daemon) is that service's child, not the run's.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -18,7 +19,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigSet, Signal};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{Pid, setsid};
 
@@ -115,6 +116,9 @@ fn start(spec: &Spec) -> io::Result<Child> {
 fn guard(mut child: Child, spec: &Spec, host: &UnixStream) -> io::Result<Exit> {
     let clock = SystemClock::new();
     let pid = child.id() as i32;
+    // The program, started before this, has its own mask. No signal but KILL and STOP, which cannot
+    // be held back, takes the warden from its tree.
+    SigSet::all().thread_block()?;
     // Not reaped yet, so it has a start time, dead or alive.
     let program = ProcessId { pid, start: tree::start_time(pid).unwrap_or_default() };
     let mut stdin = child.stdin.take();

@@ -178,9 +178,7 @@ async fn unheard(backend: &dyn Backend, prompts: &Prompts, desk: &Desk) {
     let request = desk.request("unheard", prompts.long);
     let mut job = go(backend, &request).await;
     until_text(&mut job).await;
-    let Job { events, handle } = job;
-    drop(events);
-    handle.cancel();
+    drop(job);
     timeout(LONG, async {
         while !tree::marked(&request.mark).is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,6 +1,7 @@
 //! Children under a warden: what they say, how they end, and that nothing of them is left.
 
 use std::ffi::OsString;
+use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -133,19 +134,26 @@ async fn i_11_the_environment_is_what_was_given_and_the_mark() {
     assert_eq!(lines, [marked.as_str(), "GIVEN=a b\tc", "PATH=/usr/local/bin:/usr/bin:/bin"]);
 }
 
-#[allow(clippy::disallowed_methods, reason = "a plain child to compare with")]
 #[tokio::test]
-async fn it_runs_where_it_should_and_holds_no_descriptor_of_warden_or_host() {
-    const DESCRIPTORS: &str = "ls /proc/$$/fd | sort";
+async fn it_runs_where_it_should() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().canonicalize().unwrap();
-    let mut spec = sh("place", &format!("pwd; {DESCRIPTORS}"));
+    let mut spec = sh("place", "pwd");
     spec.cwd = place.clone();
     let (heard, _) = run(&spec).await;
+    assert_eq!(String::from_utf8(heard.out).unwrap(), format!("{}\n", place.display()));
+}
+
+#[tokio::test]
+#[allow(clippy::disallowed_methods, reason = "a plain child to compare with")]
+async fn it_holds_no_descriptor_of_warden_or_host() {
+    const LIST: [&str; 2] = ["ls", "/proc/self/fd"];
+    let mut spec = sh("descriptors", "");
+    spec.argv = LIST.map(OsString::from).to_vec();
+    let (heard, _) = run(&spec).await;
     // A child of this very process has what the test's own parent passed on, and nothing else.
-    let plain = std::process::Command::new("sh").args(["-c", DESCRIPTORS]).output().unwrap();
-    let wanted = format!("{}\n{}", place.display(), String::from_utf8(plain.stdout).unwrap());
-    assert_eq!(String::from_utf8(heard.out).unwrap(), wanted);
+    let plain = std::process::Command::new(LIST[0]).arg(LIST[1]).output().unwrap();
+    assert_eq!(String::from_utf8(heard.out).unwrap(), String::from_utf8(plain.stdout).unwrap());
 }
 
 #[tokio::test]
@@ -186,6 +194,23 @@ async fn the_deadline_ends_it() {
     let (heard, exit) = run(&spec).await;
     assert_eq!(heard.out, b"up\n");
     assert_eq!((exit.code, exit.late, exit.gone), (None, true, true));
+}
+
+#[tokio::test]
+async fn i_6_a_kill_does_not_wait_for_the_reader() {
+    let spec = sh("unread-kill", "cat /dev/zero");
+    let (_wardens, mut child, warden) = wardens_keep(&spec).await;
+    until_true("a full channel", || child.output.len() == child.output.max_capacity()).await;
+    child.kill.now();
+    until_true("the end of the tree", || !tree::alive(warden) && tree::marked(&spec.mark).is_empty()).await;
+    let heard = rest(&mut child).await;
+    assert!(heard.last_is_exit && heard.exits[0].gone && heard.exits[0].code.is_none(), "{:?}", heard.exits);
+}
+
+#[tokio::test]
+async fn a_program_cannot_signal_its_warden_away() {
+    let (_, exit) = run(&sh("mutiny", "for s in TERM HUP INT QUIT USR1 ALRM; do kill -$s $PPID; done; exit 5")).await;
+    assert_eq!(exit, Exit { code: Some(5), ..CLEAN });
 }
 
 /// A tree of every kind that is hard to end: deaf to TERM, orphaned, in sessions of its own,
@@ -263,6 +288,48 @@ async fn a_tree_ends_with_its_host() {
     // Dropping the owner closes the socket, as the kernel does for a host that was killed.
     drop(wardens);
     until_true("the end of the tree", || !tree::alive(warden) && tree::marked(&spec.mark).is_empty()).await;
+}
+
+/// Tells the host below that it is one.
+const BE_A_HOST: &str = "DISCORD_OS_TEST_BE_A_HOST";
+
+/// Not a test of its own: the process that the next test kills.
+#[tokio::test]
+#[allow(clippy::disallowed_methods, reason = "a message from the test that started it")]
+async fn host_to_be_killed() {
+    if std::env::var_os(BE_A_HOST).is_none() {
+        return;
+    }
+    let (_wardens, mut child, warden) = wardens_keep(&sh("killed-host", HARD)).await;
+    until(&mut child, "up\n").await;
+    println!("\nwarden {} {}", warden.pid, warden.start);
+    rest(&mut child).await;
+}
+
+#[tokio::test]
+#[allow(clippy::disallowed_methods, reason = "the host that is killed is a child of the test")]
+async fn a_host_that_is_killed_leaves_nothing_to_the_sweep() {
+    let mut host = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "exec::host_to_be_killed", "--nocapture"])
+        .env(BE_A_HOST, "1")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = std::io::BufReader::new(host.stdout.take().unwrap());
+    let words = said.lines().map(Result::unwrap).find_map(|line| Some(line.strip_prefix("warden ")?.to_owned()));
+    let words = words.expect("it tells its warden");
+    let (pid, start) = words.split_once(' ').unwrap();
+    let warden = ProcessId { pid: pid.parse().unwrap(), start: start.parse().unwrap() };
+    let mark = format!("test-killed-host-{}", host.id());
+    let before = tree::of_run(warden.pid, &mark);
+    assert!(before.len() >= 203, "{}", before.len());
+    host.kill().unwrap();
+    host.wait().unwrap();
+    let records = vec![(warden, mark.clone())];
+    let swept = tokio::task::spawn_blocking(move || sweep(&records)).await.unwrap();
+    assert_eq!(swept[0].mark, mark);
+    assert!(swept[0].gone);
+    assert!(before.iter().all(|id| !tree::alive(*id)) && !tree::alive(warden));
 }
 
 #[tokio::test]
