@@ -148,6 +148,21 @@ describe("what is shown", () => {
     assert.equal(await page.evaluate(() => document.activeElement.textContent), "Cancel");
   });
 
+  test("an edit between press and release does not lose the tap", async () => {
+    await goTo("203");
+    const cancel = message(mock.world.jobCard.id).getByRole("button", { name: "Cancel" });
+    await cancel.scrollIntoViewIfNeeded();
+    const box = await cancel.boundingBox();
+    await page.mouse.move(box.x + 20, box.y + 20);
+    await page.mouse.down();
+    mock.update(mock.world.jobCard.id, { components: jobCard("read 41 files") });
+    mock.add(mock.message("102", "205", { content: "elsewhere" }));
+    await until(() => page.evaluate(() => document.querySelector("[data-channel-id='205'].unread")), "the event");
+    await page.mouse.up();
+    await said("Taken: cancel.").waitFor();
+    await message(mock.world.jobCard.id).getByText("read 41 files").waitFor();
+  });
+
   test("typing, deletion and the bot's absence", async () => {
     mock.push({ type: "typing", channel_id: "201", user_id: "100", name: "discord-os" });
     await page.getByText("discord-os is typing…").waitFor();

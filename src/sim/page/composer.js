@@ -54,11 +54,11 @@ export function suggest(text) {
 
 function swapDraft() {
   if (draftKey) drafts.set(draftKey, { text: state.editing ? "" : box.value, files });
-  const key_ = `${state.me}|${state.channel}`;
-  if (draftKey !== key_) {
-    draftKey = key_;
+  const place = `${state.me}|${state.channel}`;
+  if (draftKey !== place) {
+    draftKey = place;
     compose({});
-    const draft = drafts.get(key_) ?? { text: "", files: [] };
+    const draft = drafts.get(place) ?? { text: "", files: [] };
     box.value = draft.text;
     files = draft.files;
   }

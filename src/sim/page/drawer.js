@@ -10,6 +10,7 @@ const scrim = document.getElementById("scrim");
 const top = document.getElementById("top");
 const narrow = matchMedia("(max-width: 759px)");
 let queued = false;
+let drawnAs = "";
 let foldArchived = true;
 
 const ROLES = {
@@ -21,7 +22,7 @@ const ROLES = {
 
 /** Wires header and drawer. */
 export function startDrawer() {
-  on("state opened messages", schedule);
+  on("state opened", schedule);
   scrim.addEventListener("click", shut);
   document.addEventListener("keydown", (event) => event.key === "Escape" && isOpen() && shut());
   narrow.addEventListener("change", () => (shut(), applyInert()));
@@ -33,6 +34,11 @@ function schedule() {
   queued = true;
   queueMicrotask(() => {
     queued = false;
+    // Only where something changed: a node exchanged between press and release would lose the tap.
+    const now = JSON.stringify([state.me, state.channel, state.guild, [...state.people.values()],
+      [...state.channels.values()].map((channel) => ({ ...channel, message_count: 0, unread: isUnread(channel) }))]);
+    if (now === drawnAs) return;
+    drawnAs = now;
     drawTop();
     drawDrawer();
   });
@@ -91,6 +97,7 @@ function drawDrawer() {
   const texts = all.filter((channel) => channel.kind === "text").sort((a, b) => byId(a.id, b.id));
   const dms = all.filter((channel) => channel.kind === "dm").sort(newestFirst);
   const person = me();
+  const scrolled = drawer.querySelector(".drawer-body")?.scrollTop ?? 0;
   refill(drawer,
     h("header", { class: "drawer-head" },
       h("span", { class: "guild-icon", "aria-hidden": "true", text: [...(state.guild.name || "?")][0] }),
@@ -104,6 +111,7 @@ function drawDrawer() {
       h("button", { type: "button", class: "person-panel", "aria-haspopup": "dialog", on: { click: switchPerson } },
         avatar(person, "small"), h("span", { class: "person-words" }, h("strong", { text: person?.name ?? "" }), h("span", { class: "muted", text: `playing the ${person?.role ?? ""}` })),
         h("span", { class: "switch-word", text: "Switch" }))));
+  drawer.querySelector(".drawer-body").scrollTop = scrolled;
   if (focused) drawer.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
 }
 

@@ -45,7 +45,7 @@ function outcome(id) {
       if (event.state !== "answered" && event.state !== "failed") return;
       clearTimeout(timer);
       waiting.delete(id);
-      resolve(event.state === "failed" ? event.error || FAILED : null);
+      resolve(event.state === "failed" ? [FAILED, event.error].filter(Boolean).join(". ") : null);
     };
     const ask = async () => {
       try {

@@ -15,6 +15,8 @@ import { clockTime, dayOf, fullTime, isoTime, sentAt } from "./times.js";
 const GROUP_MS = 7 * 60 * 1000;
 // Within this many pixels of the end counts as looking at the end.
 const NEAR_END = 80;
+// A node exchanged between press and release would lose the tap, so drawing waits for the release, but no longer than this.
+const HOLD_MS = 1000;
 // A jump looks back through at most this many pages of 100.
 const MAX_PAGES_BACK = 10;
 
@@ -33,6 +35,7 @@ let drawn = new Map(); // key → { node, signature }
 let shown = null; // "person|channel" that is drawn
 let stuck = true; // the person looks at the end, so new messages pull the view along
 let queued = false;
+let held = null; // timer while a finger or the mouse is down in the list
 let loadingOlder = false;
 
 /** Wires the list to the store. */
@@ -59,6 +62,13 @@ export function startMessages() {
     toPresent.hidden = true;
     toEnd();
   });
+  list.addEventListener("pointerdown", () => {
+    clearTimeout(held);
+    held = setTimeout(release, HOLD_MS);
+  });
+  for (const name of ["pointerup", "pointercancel"]) {
+    window.addEventListener(name, () => held && (clearTimeout(held), (held = setTimeout(release, 0))));
+  }
   // Pictures and previews grow after they were drawn.
   const grown = new ResizeObserver(() => stuck && toEnd());
   grown.observe(list);
@@ -67,6 +77,11 @@ export function startMessages() {
 
 function toEnd() {
   scroller.scrollTop = scroller.scrollHeight;
+}
+
+function release() {
+  held = null;
+  schedule();
 }
 
 function schedule() {
@@ -79,7 +94,7 @@ function schedule() {
 }
 
 function sync() {
-  if (!state.channel || !room(state.channel).loaded) return;
+  if (held || !state.channel || !room(state.channel).loaded) return;
   const place = `${state.me}|${state.channel}`;
   if (shown !== place) {
     drawn = new Map();
@@ -269,7 +284,7 @@ function touchHold(node, message) {
 
 function openActions(message) {
   const own = message.author.id === state.me;
-  const private_ = message.ephemeral;
+  const secret = message.ephemeral;
   const run = (fn) => () => {
     sheet.shut();
     fn();
@@ -277,12 +292,12 @@ function openActions(message) {
   const emoji = h("div", { class: "quick-emoji", role: "group", "aria-label": "React" }, QUICK_EMOJI.map((one) =>
     h("button", { type: "button", class: "emoji-button", "aria-label": `React with ${one}`, on: { click: run(() => addReaction(message, one)) } }, one)));
   const rows = [
-    !private_ && emoji,
-    !private_ && action("reply", "Reply", run(() => compose({ replyTo: message }))),
+    !secret && emoji,
+    !secret && action("reply", "Reply", run(() => compose({ replyTo: message }))),
     message.thread_id && action("thread", "Open its thread", run(() => go(message.thread_id))),
     action("copy", "Copy text", run(() => copy(message))),
-    own && !private_ && action("edit", "Edit message", run(() => compose({ editing: message }))),
-    own && !private_ && action("trash", "Delete message", run(() => erase(message)), "danger"),
+    own && !secret && action("edit", "Edit message", run(() => compose({ editing: message }))),
+    own && !secret && action("trash", "Delete message", run(() => erase(message)), "danger"),
   ];
   const sheet = openSheet({ title: `Message of ${message.author.name}`, body: [h("p", { class: "quoted", text: summary(message) }), ...rows.filter(Boolean)] });
 }

@@ -43,7 +43,7 @@ function openForm(form) {
       dialog.shut();
       return;
     }
-    error.textContent = `${failure} Your words are still here: try again, or cancel.`.replace("failed Your", "failed. Your");
+    error.textContent = `${failure.replace(/\.?$/, ".")} Your words are still here: try again, or cancel.`;
     error.hidden = false;
     submit.focus();
   }
