@@ -4,6 +4,7 @@
 mod backend_contract;
 mod exec;
 mod gateway;
+mod gateway_sim;
 mod rest;
 mod stub;
 mod sim;
