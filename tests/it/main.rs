@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
 
 mod backend_contract;
+mod discord_contract;
 mod exec;
 mod gateway;
 mod gateway_sim;
