@@ -240,6 +240,7 @@ mod simulator {
     use discord_os::discord::rest::{Rest, RestConfig};
     use discord_os::sim::client::Control;
     use discord_os::sim::{Options, Sim};
+    use serde_json::json;
 
     async fn start() -> (Sim, Rest, Control, Place) {
         let (clock, entropy) = (SystemClock::shared(), Arc::new(Entropy::seeded(7)));
@@ -250,14 +251,106 @@ mod simulator {
         (sim, Rest::new(config).unwrap(), Control::new(&at).unwrap(), place)
     }
 
+    async fn end(sim: Sim, control: &Control) {
+        let violations = control.violations().await.unwrap();
+        assert!(violations.is_empty(), "{violations:?}");
+        sim.stop().await;
+    }
+
     #[tokio::test]
     async fn the_rest_client_keeps_the_contract_on_the_simulator() {
         let (sim, rest, control, place) = start().await;
+        control.rate_limits(false).await.unwrap();
         contract(&rest, &place).await;
-        let violations = control.violations().await.unwrap();
-        assert!(violations.is_empty(), "{violations:?}");
+        end(sim, &control).await;
+    }
+
+    #[tokio::test]
+    async fn a_burst_is_never_told_to_wait() {
+        let (sim, rest, control, place) = start().await;
+        let sends = (0..8).map(|n| {
+            let rest = &rest;
+            async move { send(rest, place.channel, &n.to_string()).await.id }
+        });
+        let mut sent = futures_util::future::join_all(sends).await;
+        sent.sort_unstable();
+        sent.dedup();
         let counters = control.counters().await.unwrap();
-        assert_eq!((counters.status_401, counters.status_429), (0, 0), "{counters:?}");
-        sim.stop().await;
+        assert_eq!((sent.len(), counters.messages_created, counters.status_429), (8, 8, 0), "{counters:?}");
+        end(sim, &control).await;
+    }
+
+    /// Every way in which one answer can be lost or refused for a moment.
+    fn faults() -> Vec<serde_json::Value> {
+        let limit = |scope: &str| json!({"kind": "rate_limit", "scope": scope, "retry_after": 0.05});
+        let status = |status: u16, effect: bool| json!({"kind": "status", "status": status, "effect": effect});
+        let reset = |effect: bool| json!({"kind": "reset", "effect": effect});
+        vec![
+            limit("user"),
+            limit("global"),
+            limit("shared"),
+            status(502, true),
+            status(502, false),
+            status(500, true),
+            reset(true),
+            reset(false),
+        ]
+    }
+
+    #[tokio::test]
+    async fn i_12_no_fault_loses_or_doubles_a_message() {
+        let (sim, rest, control, place) = start().await;
+        control.rate_limits(false).await.unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut expected = Vec::new();
+        for (n, fault) in faults().into_iter().enumerate() {
+            let on = json!({"method": "POST", "path": "/channels/*/messages"});
+            let rule = |nth: u64| json!({"on": on, "nth": nth, "times": 1, "do": fault});
+            control.faults(json!([rule(2), rule(5), rule(6), rule(11)])).await.unwrap();
+            for m in 0..6 {
+                let text = format!("{n}.{m}");
+                send(&rest, place.channel, &text).await;
+                expected.push(text);
+            }
+            let file = upload(dir.path(), "a.bin", &vec![n as u8; 200_000]);
+            let post = Post::text(format!("{n} file"));
+            for _ in 0..2 {
+                let files = std::slice::from_ref(&file);
+                rest.upload(place.channel, &post, files, &nonce(), &|_| ()).await.unwrap();
+                expected.push(format!("{n} file"));
+            }
+            control.clear_faults().await.unwrap();
+        }
+        let shown = control.all_messages(place.person, place.channel).await.unwrap();
+        let shown: Vec<String> = shown.into_iter().map(|m| m.content).collect();
+        assert_eq!(shown, expected);
+        assert!(control.counters().await.unwrap().nonce_hits > 0, "some answers were lost after the effect");
+        end(sim, &control).await;
+    }
+
+    #[tokio::test]
+    async fn reads_edits_and_downloads_outlive_a_fault() {
+        let (sim, rest, control, place) = start().await;
+        control.rate_limits(false).await.unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let file = upload(dir.path(), "a.bin", &[9; 300_000]);
+        let sent = rest.upload(place.channel, &Post::text("f"), &[file], &nonce(), &|_| ()).await.unwrap();
+        for fault in faults() {
+            control.faults(json!([{"do": fault, "times": 2}])).await.unwrap();
+            let (link, size) = rest.link(place.channel, sent.id, sent.attachments[0].id).await.unwrap();
+            assert_eq!(size, 300_000);
+            let edited = rest.edit(place.channel, sent.id, &Body::Text("g".into())).await.unwrap();
+            assert_eq!(edited.attachments.len(), 1, "an edit keeps the files");
+            control.clear_faults().await.unwrap();
+            for broken in [json!({"kind": "cut", "bytes": 1000}), json!({"kind": "status", "status": 503})] {
+                control.faults(json!([{"on": {"cdn": true}, "do": broken}])).await.unwrap();
+                let to = dir.path().join("came");
+                let down = rest.download(&link, &to, size).await.unwrap();
+                assert_eq!(down.sha256, Sha256::of([9; 300_000]));
+                std::fs::remove_file(&to).unwrap();
+                control.clear_faults().await.unwrap();
+            }
+        }
+        end(sim, &control).await;
     }
 }

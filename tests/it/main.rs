@@ -7,5 +7,5 @@ mod exec;
 mod gateway;
 mod gateway_sim;
 mod rest;
-mod stub;
 mod sim;
+mod stub;
