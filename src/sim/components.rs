@@ -178,11 +178,7 @@ impl<'a> Walk<'a> {
                 let url = self.form.text(path, object, "url").unwrap_or_default();
                 self.form.length(&join(path, "url"), url, 1..=512);
                 if !(url.starts_with("https://") || url.starts_with("http://") || url.starts_with("discord://")) {
-                    self.form.add(
-                        &join(path, "url"),
-                        "URL_TYPE_INVALID_SCHEME",
-                        "Scheme must be one of http, https, discord.",
-                    );
+                    self.form.add(&join(path, "url"), "URL_TYPE_INVALID_SCHEME", "Scheme must be one of http, https, discord.");
                 }
                 if object.contains_key("custom_id") {
                     let what = "A custom id and url cannot both be specified";
@@ -195,17 +191,8 @@ impl<'a> Walk<'a> {
 
     fn select(&mut self, path: &str, object: &Map<String, Value>, kind: u64, place: Place) {
         let known = [
-            "type",
-            "id",
-            "custom_id",
-            "options",
-            "placeholder",
-            "min_values",
-            "max_values",
-            "disabled",
-            "required",
-            "default_values",
-            "channel_types",
+            "type", "id", "custom_id", "options", "placeholder", "min_values", "max_values", "disabled", "required",
+            "default_values", "channel_types",
         ];
         self.form.only(path, object, &known);
         self.custom_id(path, object);
@@ -238,27 +225,14 @@ impl<'a> Walk<'a> {
                 self.form.length(&join(&at, key), text, least..=100);
             }
             if !values.insert(option.get("value")) {
-                self.form.add(
-                    &join(&at, "value"),
-                    "SELECT_COMPONENT_OPTION_VALUE_DUPLICATED",
-                    "The specified option value is already used",
-                );
+                self.form.add(&join(&at, "value"), "SELECT_COMPONENT_OPTION_VALUE_DUPLICATED", "The specified option value is already used");
             }
         }
     }
 
     fn text_input(&mut self, path: &str, object: &Map<String, Value>, place: Place) {
         let known = [
-            "type",
-            "id",
-            "custom_id",
-            "style",
-            "label",
-            "min_length",
-            "max_length",
-            "required",
-            "value",
-            "placeholder",
+            "type", "id", "custom_id", "style", "label", "min_length", "max_length", "required", "value", "placeholder",
         ];
         self.form.only(path, object, &known);
         self.custom_id(path, object);

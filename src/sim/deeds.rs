@@ -9,8 +9,8 @@ use super::hub::{
 use super::show;
 use super::thing::{Channel, Kind, Message, Reaction};
 use crate::base::clock::Millis;
-use crate::base::failure::LogAndGoOn;
 use crate::base::ids::{ChannelId, MessageId, UserId};
+use crate::base::failure::LogAndGoOn;
 
 /// People whose `<@id>` stands in a text.
 pub fn mentioned(text: &str) -> Vec<UserId> {
@@ -26,14 +26,7 @@ pub fn mentioned(text: &str) -> Vec<UserId> {
 }
 
 impl Core {
-    fn heard(
-        &self,
-        state: &State,
-        now: Millis,
-        message: &Message,
-        name: &'static str,
-        nonce: bool,
-    ) -> Option<Dispatch> {
+    fn heard(&self, state: &State, now: Millis, message: &Message, name: &'static str, nonce: bool) -> Option<Dispatch> {
         let channel = state.world.channels.get(&message.channel)?;
         if !state.world.sees(state.world.meta.bot, channel) {
             return None;

@@ -59,8 +59,7 @@ pub async fn connect(Shared(core): Shared<Arc<Core>>, RawQuery(text): RawQuery, 
         });
         let id = joined.id;
         let alive_until = Instant::now() + patience(&core);
-        let link =
-            Link { core: core.clone(), socket, joined, session: None, sent: 0, sends: VecDeque::new(), alive_until };
+        let link = Link { core: core.clone(), socket, joined, session: None, sent: 0, sends: VecDeque::new(), alive_until };
         let ends = link.run(version, plain).await;
         core.with(|state, now| state.hub.leave(id, ends, now));
     })

@@ -116,8 +116,7 @@ pub fn write(
         Some(id) => Some(find(state, who, channel, id)?),
         None => None,
     };
-    let mut mentions: Vec<UserId> =
-        mentioned(&content).into_iter().filter(|u| state.world.person(*u).is_some()).collect();
+    let mut mentions: Vec<UserId> = mentioned(&content).into_iter().filter(|u| state.world.person(*u).is_some()).collect();
     mentions.extend(replied.as_ref().map(|m| m.author));
     mentions.sort_unstable();
     mentions.dedup();

@@ -189,11 +189,7 @@ fn look(core: &Core, path: &str, query: &Asked) -> Result<Value, Refused> {
         "/control/interaction" => {
             let id: InteractionId = needed(query, "id")?;
             core.with(|state, now| {
-                let who = state
-                    .calls
-                    .get(id)
-                    .map(|c| c.user)
-                    .ok_or_else(|| Refused::gone("There is no such interaction."))?;
+                let who = state.calls.get(id).map(|c| c.user).ok_or_else(|| Refused::gone("There is no such interaction."))?;
                 to_json(Viewer { show: core.show(&state.world, now), who }.interaction(state, id))
             })
         }

@@ -45,8 +45,7 @@ pub fn tap(core: &Core, tap: Tap) -> Result<Value, Refused> {
             return Err(Refused::gone("That message has nothing to press."));
         }
         let component = components::find(&message.components, &tap.custom_id);
-        let component =
-            component.ok_or_else(|| Refused::gone("There is nothing with this custom_id on the message."))?;
+        let component = component.ok_or_else(|| Refused::gone("There is nothing with this custom_id on the message."))?;
         if component["disabled"].as_bool() == Some(true) {
             return Err(Refused::new(409, "It is disabled."));
         }
