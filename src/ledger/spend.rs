@@ -60,6 +60,30 @@ pub fn open(tx: &Write<'_>, host: &HostId, id: &MeterId, cap: MicroUsd, now: Mil
     mirrors::touch_hosts(tx)
 }
 
+/// Sets the cap of the open meter. Gives the meter, if one is open.
+pub fn set_cap(tx: &Write<'_>, host: &HostId, cap: MicroUsd) -> Result<Option<Meter>> {
+    tx.db.execute(
+        "UPDATE meters SET cap = ?2 WHERE host_id = ?1 AND closed_at IS NULL",
+        params![host.as_str(), cap.0.max(0)],
+    )?;
+    mirrors::touch_hosts(tx)?;
+    meter(tx, host)
+}
+
+/// Closes the open meter, if there is one, and gives its cap. What was spent on it stays in the history.
+pub fn close(tx: &Write<'_>, host: &HostId, now: Millis) -> Result<Option<MicroUsd>> {
+    let cap: Option<i64> = tx
+        .db
+        .query_row(
+            "UPDATE meters SET closed_at = ?2 WHERE host_id = ?1 AND closed_at IS NULL RETURNING cap",
+            params![host.as_str(), now.0],
+            |row| row.get(0),
+        )
+        .optional()?;
+    mirrors::touch_hosts(tx)?;
+    Ok(cap.map(MicroUsd))
+}
+
 /// Whether a reservation was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reserved {

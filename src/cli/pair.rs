@@ -1,0 +1,57 @@
+//! `pair`: add a person who may use the host.
+
+use clap::Args;
+use serde_json::json;
+
+use super::print::Out;
+use super::wire::Shell;
+use crate::base::failure::Failure;
+use crate::base::ids::UserId;
+use crate::host::deeds::{Deed, Done};
+use crate::host::hand::{Hand, unexpected};
+use crate::model::actor::Role;
+use std::sync::Arc;
+
+/// Add a person who may use the host.
+#[derive(Debug, Args)]
+pub struct Pair {
+    /// Their Discord account.
+    #[arg(long, value_name = "ID")]
+    pub user_id: UserId,
+    /// What they may do: owner, operator, approver or member.
+    #[arg(long, value_parser = role)]
+    pub role: Role,
+    /// Their name, for people.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// On the simulator's workspace.
+    #[arg(long)]
+    pub fake: bool,
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    Role::parse(text).ok_or_else(|| "one of owner, operator, approver, member is needed".to_owned())
+}
+
+/// Does it.
+pub async fn run(shell: &Shell, args: &Pair) -> Result<Out, Failure> {
+    let loaded = shell.load(args.fake, vec![])?;
+    if !args.fake {
+        loaded.refuse_foreign()?;
+    }
+    let hand = Hand::on(&loaded, Arc::clone(&shell.clock), Arc::clone(&shell.entropy)).await?;
+    let deed = Deed::Pair { user: args.user_id, role: args.role, name: args.name.clone() };
+    let changed = match hand.perform(deed).await? {
+        Done::Changed { changed } => changed,
+        other => return Err(unexpected(&other)),
+    };
+    if !changed && args.role == Role::Owner {
+        return Err(Failure::refused("There is an owner already.").hint("Add this person as an operator."));
+    }
+    let role = args.role.as_str();
+    let human = match changed {
+        true => format!("User {} is {role} now.", args.user_id),
+        false => format!("User {} was {role} already.", args.user_id),
+    };
+    Ok(Out::new(json!({ "user_id": args.user_id, "role": role, "changed": changed }), human))
+}
