@@ -20,6 +20,7 @@ pub async fn run(shell: &Shell, _args: &Bootstrap) -> Result<Out, Failure> {
     let (ledger, tools) = hand::open(&loaded, Arc::clone(&shell.clock), Arc::clone(&shell.entropy)).await?;
     drop(ledger);
     let root = loaded.workspace.root().display().to_string();
-    let human = format!("The workspace is {root}. Put DISCORD_BOT_TOKEN and DISCORD_CHANNEL_ID into its .env (mode 0600).");
+    let human =
+        format!("The workspace is {root}. Put DISCORD_BOT_TOKEN and DISCORD_CHANNEL_ID into its .env (mode 0600).");
     Ok(Out::new(json!({ "workspace": root, "host_id": tools.host }), human))
 }

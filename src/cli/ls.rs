@@ -37,9 +37,8 @@ pub fn run(shell: &Shell, args: &Ls) -> Result<Out, Failure> {
     let loaded = shell.load(args.place.fake, flags.into_iter().collect())?;
     let simulated = || sim::running(&loaded.workspace.world()).map(|endpoints| endpoints.channel);
     let channel = loaded.settings.channel.or_else(|| args.place.fake.then(simulated).flatten());
-    let channel = channel.ok_or_else(|| {
-        Failure::usage("No channel is named.").hint("Give --channel-id, or set DISCORD_CHANNEL_ID.")
-    })?;
+    let channel = channel
+        .ok_or_else(|| Failure::usage("No channel is named.").hint("Give --channel-id, or set DISCORD_CHANNEL_ID."))?;
     let found: Vec<Object> = match reader(&loaded)? {
         Some(ledger) => {
             ledger.read_now(|read| objects::page(read, channel, args.cursor.as_ref(), args.limit as usize))?

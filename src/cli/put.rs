@@ -58,7 +58,13 @@ pub async fn run(shell: &Shell, args: &Put) -> Result<Out, Failure> {
     desk.close().await;
     let objects: Vec<ObjectJson> = stored?.iter().map(ObjectJson::from).collect();
     let lines = objects.iter().map(|o| {
-        format!("{}  {}  {}  {}", o.message_id, &o.sha256.to_string()[..12], text::size(o.size), print::cell(&o.filename))
+        format!(
+            "{}  {}  {}  {}",
+            o.message_id,
+            &o.sha256.to_string()[..12],
+            text::size(o.size),
+            print::cell(&o.filename)
+        )
     });
     Ok(Out::new(json!(objects), lines.collect::<Vec<_>>().join("\n")))
 }
@@ -81,8 +87,7 @@ async fn store(desk: &Desk, args: &Put) -> Result<Vec<Object>, Failure> {
     };
     let mut stored = Vec::new();
     for path in &args.paths {
-        let item =
-            Item { path: path.clone(), name: args.name.clone(), kind: args.kind, place: lies, run: None };
+        let item = Item { path: path.clone(), name: args.name.clone(), kind: args.kind, place: lies, run: None };
         let bar = bar(desk, path);
         let object = put(&parts, &item, &|bytes| bar.inc(bytes)).await;
         bar.finish_and_clear();

@@ -124,9 +124,10 @@ impl Desk {
     /// # Errors
     /// None is set.
     pub fn channel(&self) -> Result<ChannelId, Failure> {
-        self.loaded.settings.channel.ok_or_else(|| {
-            Failure::usage("No channel is named.").hint("Give --channel-id, or set DISCORD_CHANNEL_ID.")
-        })
+        self.loaded
+            .settings
+            .channel
+            .ok_or_else(|| Failure::usage("No channel is named.").hint("Give --channel-id, or set DISCORD_CHANNEL_ID."))
     }
 
     /// Its guild, where one is set.

@@ -132,6 +132,14 @@ pub fn by_code(read: &Read<'_>, code: TaskCode) -> Result<Option<Task>> {
     one(read.db.prepare_cached(&sql)?.query_row(params![code.0], from_row).optional()?)
 }
 
+/// The newest tasks, newest first.
+pub fn recent(read: &Read<'_>, most: usize) -> Result<Vec<Task>> {
+    let sql = format!("SELECT {COLUMNS} FROM tasks ORDER BY code DESC LIMIT ?1");
+    let mut found = read.db.prepare_cached(&sql)?;
+    let rows = found.query_map(params![most as i64], from_row)?;
+    rows.filter_map(|row| row.map_err(LedgerError::from).and_then(|row| one(Some(row))).transpose()).collect()
+}
+
 /// The starter message that stands in for an ask by form; recorded once.
 pub fn set_ask_message(tx: &Write<'_>, id: &TaskId, message: MessageId) -> Result<()> {
     tx.db.execute(

@@ -38,9 +38,26 @@ pub fn signer(workspace: &Path, entropy: &Entropy) -> Result<Signer, Failure> {
 pub fn host_id(workspace: &Path, entropy: &Entropy, now: Millis) -> Result<HostId, Failure> {
     let path = workspace.join("keys/host");
     let text = once(&path, entropy, || entropy.id(now))?;
+    a_host_id(&path, &text)
+}
+
+/// Id of this host, where one was made. Makes nothing, so that a look at an empty workspace leaves it empty.
+///
+/// # Errors
+/// The file can be read by others, or is not what was written.
+pub fn known_host(workspace: &Path) -> Result<Option<HostId>, Failure> {
+    let path = workspace.join("keys/host");
+    match read_private(&path) {
+        Ok(text) => a_host_id(&path, &text).map(Some),
+        Err(ReadError::Missing) => Ok(None),
+        Err(ReadError::Refused(failure)) => Err(failure),
+    }
+}
+
+fn a_host_id(path: &Path, text: &str) -> Result<HostId, Failure> {
     let id = text.trim();
     let fits = id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit());
-    if fits { Ok(HostId(id.to_owned())) } else { Err(not_a_key(&path)) }
+    if fits { Ok(HostId(id.to_owned())) } else { Err(not_a_key(path)) }
 }
 
 fn not_a_key(path: &Path) -> Failure {
