@@ -26,7 +26,7 @@ use crate::verbs::Tools;
 use crate::work::{Work, WorkParts};
 
 use super::lock::{Lock, TokenLock};
-use super::supervise::{self, Member};
+use super::supervise::{Member, Pace, Supervisor};
 use super::{hand, socket};
 
 /// How long the socket's callers may take when the host stops: their answers are short.
@@ -100,7 +100,7 @@ impl Host {
     /// What no restart of a loop can mend.
     pub async fn run(self, stop: Stop) -> Result<(), Failure> {
         let (clock, entropy) = (Arc::clone(&self.tools.clock), Arc::clone(&self.tools.entropy));
-        let result = supervise::run(self.members, clock, &entropy, stop).await;
+        let result = Supervisor { clock, entropy, pace: Pace::default() }.run(self.members, stop).await;
         drop(self.lock);
         result
     }
@@ -161,4 +161,56 @@ fn members(plan: &Plan, ledger: &Ledger, tools: &Tools, path: PathBuf) -> Vec<Me
         Box::pin(socket::serve(path.clone(), ledger.clone(), tools.clone(), stop))
     }));
     members
+}
+
+fn relay(plan: &Plan, ledger: &Ledger, tools: &Tools) -> Member {
+    let (ledger, tools, discord) = (ledger.clone(), tools.clone(), Arc::clone(&plan.discord));
+    Member::new("relay", RELAY_PATIENCE, move |stop| {
+        let parts = RelayParts { ledger: ledger.clone(), discord: Arc::clone(&discord), tools: tools.clone() };
+        Box::pin(Relay::new(parts).run(stop))
+    })
+}
+
+fn work(plan: &Plan, ledger: &Ledger, tools: &Tools) -> Member {
+    let (ledger, tools, discord) = (ledger.clone(), tools.clone(), Arc::clone(&plan.discord));
+    let backend = backend(&plan.loaded);
+    let settings = plan.loaded.settings.clone();
+    Member::new("work", WORK_PATIENCE, move |stop| {
+        let parts = WorkParts {
+            ledger: ledger.clone(),
+            discord: Arc::clone(&discord),
+            backend: Arc::clone(&backend),
+            tools: tools.clone(),
+            settings: settings.clone(),
+        };
+        Box::pin(Work::new(parts).run(stop))
+    })
+}
+
+fn intake(plan: &Plan, ledger: &Ledger, tools: &Tools) -> Option<Member> {
+    let (ledger, tools, discord) = (ledger.clone(), tools.clone(), Arc::clone(&plan.discord));
+    let Settings { token, message_content, .. } = plan.loaded.settings.clone();
+    let token = token?;
+    Some(Member::new("intake", INTAKE_PATIENCE, move |stop| {
+        let parts = IntakeParts {
+            ledger: ledger.clone(),
+            discord: Arc::clone(&discord),
+            tools: tools.clone(),
+            token: token.clone(),
+            message_content,
+        };
+        Box::pin(Intake::new(parts).run(stop))
+    }))
+}
+
+fn backend(loaded: &Loaded) -> Arc<dyn Backend> {
+    let exec = Arc::new(Wardens::new());
+    match &loaded.settings.backend {
+        BackendChoice::Command(words) => {
+            let cost = loaded.settings.command_cost;
+            Arc::new(Command::new(exec, words.clone(), loaded.child_env.clone(), cost))
+        }
+        // Puppetmaster was refused before.
+        BackendChoice::Fake | BackendChoice::Puppetmaster => Arc::new(Fake::new(exec)),
+    }
 }

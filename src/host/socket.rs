@@ -39,6 +39,12 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// Longest wait for the host's answer: a write waits at most 10 s for the lock, and its commit for a slow disk.
 const ANSWER: Duration = Duration::from_secs(60);
 
+/// Tries to reach a host that holds its workspace but does not listen yet: 5 s, its start-up on a busy machine.
+const CONNECT_TRIES: u32 = 100;
+
+/// Time between two tries.
+const CONNECT_PAUSE: Duration = Duration::from_millis(50);
+
 /// Where the socket of a workspace lies: inside it, or, where that path is too long, in a folder of the same user.
 pub fn path(workspace: &Path, runtime_dir: Option<&Path>) -> PathBuf {
     let usual = workspace.join("host.sock");
@@ -200,8 +206,22 @@ impl Client {
         }
     }
 
+    /// A host that has just taken its workspace listens a moment later.
+    async fn connect(&self) -> io::Result<UnixStream> {
+        let mut last = io::ErrorKind::NotFound.into();
+        for _ in 0..CONNECT_TRIES {
+            match UnixStream::connect(&self.path).await {
+                Ok(stream) => return Ok(stream),
+                Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => last = e,
+                Err(e) => return Err(e),
+            }
+            tokio::time::sleep(CONNECT_PAUSE).await;
+        }
+        Err(last)
+    }
+
     async fn call(&self, deed: &Deed) -> io::Result<Line> {
-        let mut stream = UnixStream::connect(&self.path).await?;
+        let mut stream = self.connect().await?;
         let mut text = serde_json::to_vec(deed).map_err(io::Error::other)?;
         text.push(b'\n');
         stream.write_all(&text).await?;

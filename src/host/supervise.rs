@@ -18,6 +18,9 @@ const FIRST_WAIT: Duration = Duration::from_millis(250);
 /// Longest wait before a failed loop is started again.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
+/// Time for the cards to say why the host ends, before what shows them is stopped too.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+
 /// A loop that ran this long was well: its next failure counts as the first.
 const WELL: Duration = Duration::from_secs(120);
 
@@ -45,30 +48,65 @@ impl Member {
     }
 }
 
-/// Runs `members` until `stop`, then stops the last first, each within its patience.
-///
-/// # Errors
-/// A failure that trying again cannot mend, or one that came too often in a row. All others are stopped then.
-pub async fn run(members: Vec<Member>, clock: Arc<dyn Clock>, entropy: &Entropy, stop: Stop) -> Result<(), Failure> {
-    let mut house = House { tasks: JoinSet::new(), running: HashMap::new(), members, clock };
-    let stops: Vec<Stop> = house.members.iter().map(|_| Stop::new()).collect();
-    for index in 0..house.members.len() {
-        house.start(index, stops[index].clone(), 0, Duration::ZERO);
+/// How failures are taken.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// First wait before a failed loop is started again; doubled each time.
+    pub first: Duration,
+    /// Longest wait.
+    pub longest: Duration,
+    /// Time for the other loops to show why the host ends.
+    pub last_words: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { first: FIRST_WAIT, longest: LONGEST_WAIT, last_words: LAST_WORDS }
     }
-    let outcome = loop {
-        let ended = tokio::select! {
-            () = stop.wait() => break Ok(()),
-            ended = house.tasks.join_next_with_id() => ended,
-        };
-        let Some(ended) = ended else { break Ok(()) };
-        let (index, failures, why) = house.judge(ended);
-        if let Some(fatal) = fatal(why, failures) {
-            break Err(fatal);
+}
+
+/// Runs loops.
+pub struct Supervisor {
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Jitter.
+    pub entropy: Arc<Entropy>,
+    /// How failures are taken.
+    pub pace: Pace,
+}
+
+impl Supervisor {
+    /// Runs `members` until `stop`, then stops the last first, each within its patience.
+    ///
+    /// # Errors
+    /// A failure that trying again cannot mend, or one that came too often in a row. All others are stopped then.
+    pub async fn run(&self, members: Vec<Member>, stop: Stop) -> Result<(), Failure> {
+        let clock = Arc::clone(&self.clock);
+        let mut house = House { tasks: JoinSet::new(), running: HashMap::new(), members, clock };
+        let stops: Vec<Stop> = house.members.iter().map(|_| Stop::new()).collect();
+        for index in 0..house.members.len() {
+            house.start(index, stops[index].clone(), 0, Duration::ZERO);
         }
-        house.start(index, stops[index].clone(), failures, back_off(failures, entropy.fraction()));
-    };
-    house.stop(&stops).await;
-    outcome
+        let outcome = loop {
+            let ended = tokio::select! {
+                () = stop.wait() => break Ok(()),
+                ended = house.tasks.join_next_with_id() => ended,
+            };
+            let Some(ended) = ended else { break Ok(()) };
+            let (index, failures, why) = house.judge(ended);
+            if let Some(fatal) = fatal(why, failures) {
+                tokio::select! {
+                    () = stop.wait() => {}
+                    () = tokio::time::sleep(self.pace.last_words) => {}
+                }
+                break Err(fatal);
+            }
+            let wait = back_off(&self.pace, failures, self.entropy.fraction());
+            house.start(index, stops[index].clone(), failures, wait);
+        };
+        house.stop(&stops).await;
+        outcome
+    }
 }
 
 struct House {
@@ -137,8 +175,8 @@ fn fatal(why: Failure, failures: u32) -> Option<Failure> {
 }
 
 /// Doubling with jitter in its upper half, so that loops which failed together do not come back together.
-fn back_off(failures: u32, fraction: f64) -> Duration {
-    let whole = FIRST_WAIT.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(LONGEST_WAIT);
+fn back_off(pace: &Pace, failures: u32, fraction: f64) -> Duration {
+    let whole = pace.first.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(pace.longest);
     whole.mul_f64(0.5 + fraction / 2.0)
 }
 
@@ -151,6 +189,15 @@ mod tests {
     use crate::base::clock::SystemClock;
 
     type Log = Arc<Mutex<Vec<String>>>;
+
+    fn supervisor() -> Supervisor {
+        let pace = Pace {
+            first: Duration::from_millis(1),
+            longest: Duration::from_millis(4),
+            last_words: Duration::from_millis(1),
+        };
+        Supervisor { clock: SystemClock::shared(), entropy: Arc::new(Entropy::seeded(1)), pace }
+    }
 
     fn obedient(name: &'static str, log: &Log) -> Member {
         let log = Arc::clone(log);
@@ -165,7 +212,7 @@ mod tests {
         })
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn the_last_stops_first() {
         let log = Log::default();
         let members = ["show", "do", "hear"].map(|name| obedient(name, &log)).into();
@@ -178,13 +225,13 @@ mod tests {
             }
             told.stop();
         };
-        let entropy = Entropy::seeded(1);
-        let (outcome, ()) = tokio::join!(run(members, SystemClock::shared(), &entropy, stop), watch);
+        let supervisor = supervisor();
+        let (outcome, ()) = tokio::join!(supervisor.run(members, stop), watch);
         outcome.unwrap();
         assert_eq!(log.lock().unwrap()[3..], ["-hear", "-do", "-show"]);
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_loop_that_fails_is_started_again_and_one_that_hangs_is_cut_off() {
         let tries = Arc::new(AtomicU32::new(0));
         let stop = Stop::new();
@@ -202,33 +249,33 @@ mod tests {
                 }
             })
         });
-        run(vec![failing], SystemClock::shared(), &Entropy::seeded(1), stop).await.unwrap();
+        supervisor().run(vec![failing], stop).await.unwrap();
         assert_eq!(tries.load(Ordering::SeqCst), 3);
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_failure_that_cannot_mend_ends_the_host() {
         let log = Log::default();
         let hopeless = Member::new("hear", Duration::from_secs(5), |_| {
             Box::pin(async { Err(Failure::usage("The token is wrong.")) })
         });
         let members = vec![obedient("show", &log), hopeless];
-        let failure = run(members, SystemClock::shared(), &Entropy::seeded(1), Stop::new()).await.unwrap_err();
+        let failure = supervisor().run(members, Stop::new()).await.unwrap_err();
         assert_eq!(failure.kind, Kind::Usage);
         assert!(!log.lock().unwrap().iter().any(|line| line == "-hear"));
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn failing_for_ever_ends_the_host() {
         let bad = Member::new("bad", Duration::from_secs(5), |_| Box::pin(async { Err(Failure::failed("No.")) }));
-        let failure = run(vec![bad], SystemClock::shared(), &Entropy::seeded(1), Stop::new()).await.unwrap_err();
+        let failure = supervisor().run(vec![bad], Stop::new()).await.unwrap_err();
         assert_eq!(failure.message, "No.");
     }
 
     #[test]
     fn waits_grow_and_are_bounded() {
-        assert_eq!(back_off(1, 0.0), Duration::from_millis(125));
-        assert_eq!(back_off(3, 1.0), Duration::from_secs(1));
-        assert!(back_off(99, 1.0) <= LONGEST_WAIT);
+        assert_eq!(back_off(&Pace::default(), 1, 0.0), Duration::from_millis(125));
+        assert_eq!(back_off(&Pace::default(), 3, 1.0), Duration::from_secs(1));
+        assert!(back_off(&Pace::default(), 99, 1.0) <= LONGEST_WAIT);
     }
 }
