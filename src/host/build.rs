@@ -21,7 +21,6 @@ use crate::ledger::people::{Person, Subject};
 use crate::ledger::{Ledger, bots, channels, control, mirrors, people};
 use crate::model::actor::{Actor, Role};
 use crate::model::settings::{BackendChoice, Settings};
-use crate::relay::{Relay, RelayParts};
 use crate::verbs::Tools;
 use crate::work::{Work, WorkParts};
 
@@ -37,9 +36,6 @@ const INTAKE_PATIENCE: Duration = Duration::from_secs(8);
 
 /// How long work may take to stop: TERM, 5 s of grace, KILL, looks, and the rows about it.
 const WORK_PATIENCE: Duration = Duration::from_secs(25);
-
-/// How long showing may take to stop: one call to Discord on its way.
-const RELAY_PATIENCE: Duration = Duration::from_secs(8);
 
 /// What a host is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,11 +144,7 @@ fn boot_id(tools: &Tools) -> String {
 
 /// The loops, in the order they start: what shows, what works, what hears, and the CLI's door last.
 fn members(plan: &Plan, ledger: &Ledger, tools: &Tools, path: PathBuf) -> Vec<Member> {
-    let mut members = Vec::new();
-    if plan.duty != Duty::TaskAlone {
-        members.push(relay(plan, ledger, tools));
-    }
-    members.push(work(plan, ledger, tools));
+    let mut members = vec![work(plan, ledger, tools)];
     if plan.duty == Duty::Everything {
         members.extend(intake(plan, ledger, tools));
     }
@@ -163,25 +155,22 @@ fn members(plan: &Plan, ledger: &Ledger, tools: &Tools, path: PathBuf) -> Vec<Me
     members
 }
 
-fn relay(plan: &Plan, ledger: &Ledger, tools: &Tools) -> Member {
-    let (ledger, tools, discord) = (ledger.clone(), tools.clone(), Arc::clone(&plan.discord));
-    Member::new("relay", RELAY_PATIENCE, move |stop| {
-        let parts = RelayParts { ledger: ledger.clone(), discord: Arc::clone(&discord), tools: tools.clone() };
-        Box::pin(Relay::new(parts).run(stop))
-    })
-}
-
 fn work(plan: &Plan, ledger: &Ledger, tools: &Tools) -> Member {
     let (ledger, tools, discord) = (ledger.clone(), tools.clone(), Arc::clone(&plan.discord));
     let backend = backend(&plan.loaded);
-    let settings = plan.loaded.settings.clone();
+    let (cwd, artifacts) = (plan.loaded.settings.cwd.clone(), plan.loaded.workspace.artifacts());
     Member::new("work", WORK_PATIENCE, move |stop| {
         let parts = WorkParts {
             ledger: ledger.clone(),
-            discord: Arc::clone(&discord),
             backend: Arc::clone(&backend),
-            tools: tools.clone(),
-            settings: settings.clone(),
+            discord: Arc::clone(&discord),
+            clock: Arc::clone(&tools.clock),
+            entropy: Arc::clone(&tools.entropy),
+            host: tools.host.clone(),
+            bot: tools.bot.clone(),
+            limits: tools.limits.clone(),
+            cwd: cwd.clone(),
+            artifacts: artifacts.clone(),
         };
         Box::pin(Work::new(parts).run(stop))
     })

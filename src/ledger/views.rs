@@ -256,3 +256,13 @@ fn corrupt(what: &str, text: &str) -> LedgerError {
 
 #[cfg(test)]
 mod tests;
+
+/// How much is still to be shown on Discord: mirrors that lag, sayings and errands that are due or will be.
+pub fn to_show(read: &Read<'_>, bot: &BotKey) -> Result<usize> {
+    let sql =
+        "SELECT (SELECT count(*) FROM mirrors WHERE bot_key = ?1 AND shown_rev < wanted_rev AND state <> 'closed')
+                   + (SELECT count(*) FROM outbox WHERE bot_key = ?1 AND state IN ('queued', 'sending'))
+                   + (SELECT count(*) FROM errands WHERE state = 'due')";
+    let n: i64 = read.db.prepare_cached(sql)?.query_row(params![bot.as_str()], |row| row.get(0))?;
+    Ok(n as usize)
+}
