@@ -49,7 +49,9 @@ impl Sim {
     pub async fn start(options: Options, clock: Arc<dyn Clock>, entropy: Arc<Entropy>) -> Result<Self, Failure> {
         let entropy = options.seed.map_or(entropy, |seed| Arc::new(Entropy::seeded(seed)));
         let (world, store, writer) = open(&options, clock.now(), &entropy)?;
-        let port = |e: std::io::Error| Failure::failed(format!("The simulator cannot open a port: {e}.")).hint("Choose another port.");
+        let port = |e: std::io::Error| {
+            Failure::failed(format!("The simulator cannot open a port: {e}.")).hint("Choose another port.")
+        };
         let (api, api_addr) = Door::open(0).await.map_err(port)?;
         let (files, cdn_addr) = Door::open(0).await.map_err(port)?;
         let (page, control_addr) = Door::open(options.page_port).await.map_err(port)?;
@@ -140,9 +142,11 @@ fn open(options: &Options, now: Millis, entropy: &Entropy) -> Result<(World, Sto
     Ok((world, store, writer))
 }
 
-#[allow(clippy::disallowed_methods, reason = "a world in memory keeps its files where the system keeps what may vanish")]
+/// Where the system keeps what may vanish. Not `TMPDIR`: only config reads the environment.
+const TEMPORARY: &str = "/tmp";
+
 fn temporary_folder(entropy: &Entropy) -> PathBuf {
-    std::env::temp_dir().join(format!("discord-os-sim-{}-{}", std::process::id(), entropy.hex::<8>()))
+    PathBuf::from(TEMPORARY).join(format!("discord-os-sim-{}-{}", std::process::id(), entropy.hex::<8>()))
 }
 
 fn new_meta(now: Millis, entropy: &Entropy) -> Meta {

@@ -71,8 +71,7 @@ impl Buckets {
         if now.0 >= window.ends {
             *window = Window { used: 0, ends: now.0 + size.per_ms };
         }
-        let mut verdict =
-            Verdict { bucket, size, remaining: 0, reset: Millis(window.ends), refused: None };
+        let mut verdict = Verdict { bucket, size, remaining: 0, reset: Millis(window.ends), refused: None };
         if self.off {
             verdict.remaining = size.limit;
             return verdict;

@@ -37,7 +37,11 @@ fn put(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
 }
 
 /// Serves one file.
-pub async fn serve(Shared(core): Shared<Arc<Core>>, ConnectInfo(cut): ConnectInfo<Cut>, request: Request) -> Response<Body> {
+pub async fn serve(
+    Shared(core): Shared<Arc<Core>>,
+    ConnectInfo(cut): ConnectInfo<Cut>,
+    request: Request,
+) -> Response<Body> {
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
     let fault = core.with(|s, _| s.faults.hit(true, method.as_str(), &path));
@@ -141,7 +145,11 @@ async fn file(core: &Core, path: &str, asked: Asked, (fault, cut): (Option<&Do>,
     put(headers, header::ACCEPT_RANGES, "bytes");
     put(headers, header::ETAG, &format!("\"{:x}\"", found.id.0));
     put(headers, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
-    put(headers, header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:");
+    put(
+        headers,
+        header::CONTENT_SECURITY_POLICY,
+        "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+    );
     if status == 206 {
         put(headers, header::CONTENT_RANGE, &format!("bytes {from}-{}/{}", to - 1, found.size));
     }

@@ -93,7 +93,8 @@ impl Control {
             return serde_json::from_slice(&bytes).map_err(lost);
         }
         let error: Option<Value> = serde_json::from_slice(&bytes).ok();
-        let what = error.and_then(|e| e["error"].as_str().map(str::to_owned)).unwrap_or_else(|| format!("It said {status}."));
+        let what =
+            error.and_then(|e| e["error"].as_str().map(str::to_owned)).unwrap_or_else(|| format!("It said {status}."));
         Err(match status.as_u16() {
             403 => Failure::refused(what),
             404 => Failure::not_found(what),
@@ -156,7 +157,13 @@ impl Control {
     }
 
     /// Answers a message.
-    pub async fn reply(&self, who: UserId, channel: ChannelId, to: MessageId, content: &str) -> Result<MessageId, Failure> {
+    pub async fn reply(
+        &self,
+        who: UserId,
+        channel: ChannelId,
+        to: MessageId,
+        content: &str,
+    ) -> Result<MessageId, Failure> {
         let body = json!({"as": who, "channel": channel, "content": content, "reply_to": to});
         self.id("say", body, "message_id").await
     }
@@ -180,7 +187,13 @@ impl Control {
     }
 
     /// Edits an own message.
-    pub async fn edit(&self, who: UserId, channel: ChannelId, message: MessageId, content: &str) -> Result<(), Failure> {
+    pub async fn edit(
+        &self,
+        who: UserId,
+        channel: ChannelId,
+        message: MessageId,
+        content: &str,
+    ) -> Result<(), Failure> {
         let body = json!({"as": who, "channel": channel, "message": message, "content": content});
         self.post::<Value>("edit", body).await.map(drop)
     }
@@ -202,7 +215,13 @@ impl Control {
     }
 
     /// Chooses from a select.
-    pub async fn pick(&self, who: UserId, message: &MessageView, custom_id: &str, values: &[&str]) -> Result<InteractionId, Failure> {
+    pub async fn pick(
+        &self,
+        who: UserId,
+        message: &MessageView,
+        custom_id: &str,
+        values: &[&str],
+    ) -> Result<InteractionId, Failure> {
         let body = json!({
             "as": who, "channel": message.channel_id, "message": message.id, "custom_id": custom_id, "values": values,
         });

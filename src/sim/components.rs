@@ -178,7 +178,11 @@ impl<'a> Walk<'a> {
                 let url = self.form.text(path, object, "url").unwrap_or_default();
                 self.form.length(&join(path, "url"), url, 1..=512);
                 if !(url.starts_with("https://") || url.starts_with("http://") || url.starts_with("discord://")) {
-                    self.form.add(&join(path, "url"), "URL_TYPE_INVALID_SCHEME", "Scheme must be one of http, https, discord.");
+                    self.form.add(
+                        &join(path, "url"),
+                        "URL_TYPE_INVALID_SCHEME",
+                        "Scheme must be one of http, https, discord.",
+                    );
                 }
                 if object.contains_key("custom_id") {
                     let what = "A custom id and url cannot both be specified";
@@ -191,8 +195,17 @@ impl<'a> Walk<'a> {
 
     fn select(&mut self, path: &str, object: &Map<String, Value>, kind: u64, place: Place) {
         let known = [
-            "type", "id", "custom_id", "options", "placeholder", "min_values", "max_values", "disabled", "required",
-            "default_values", "channel_types",
+            "type",
+            "id",
+            "custom_id",
+            "options",
+            "placeholder",
+            "min_values",
+            "max_values",
+            "disabled",
+            "required",
+            "default_values",
+            "channel_types",
         ];
         self.form.only(path, object, &known);
         self.custom_id(path, object);
@@ -225,14 +238,27 @@ impl<'a> Walk<'a> {
                 self.form.length(&join(&at, key), text, least..=100);
             }
             if !values.insert(option.get("value")) {
-                self.form.add(&join(&at, "value"), "SELECT_COMPONENT_OPTION_VALUE_DUPLICATED", "The specified option value is already used");
+                self.form.add(
+                    &join(&at, "value"),
+                    "SELECT_COMPONENT_OPTION_VALUE_DUPLICATED",
+                    "The specified option value is already used",
+                );
             }
         }
     }
 
     fn text_input(&mut self, path: &str, object: &Map<String, Value>, place: Place) {
         let known = [
-            "type", "id", "custom_id", "style", "label", "min_length", "max_length", "required", "value", "placeholder",
+            "type",
+            "id",
+            "custom_id",
+            "style",
+            "label",
+            "min_length",
+            "max_length",
+            "required",
+            "value",
+            "placeholder",
         ];
         self.form.only(path, object, &known);
         self.custom_id(path, object);
@@ -354,46 +380,4 @@ impl<'a> Walk<'a> {
     fn other_input(&mut self, path: &str, object: &Map<String, Value>) {
         self.custom_id(path, object);
     }
-}
-
-/// Numbers components that carry no id, as Discord does: depth first, from 1.
-pub fn number(components: &mut [Value]) {
-    let mut next = 1;
-    for component in components {
-        number_one(component, &mut next);
-    }
-}
-
-fn number_one(component: &mut Value, next: &mut u64) {
-    let Some(object) = component.as_object_mut() else { return };
-    if object.get("id").and_then(Value::as_u64).unwrap_or(0) == 0 {
-        object.insert("id".to_owned(), Value::from(*next));
-    }
-    *next += 1;
-    if let Some(list) = object.get_mut("components").and_then(Value::as_array_mut) {
-        for child in list {
-            number_one(child, next);
-        }
-    }
-    for key in ["accessory", "component"] {
-        if let Some(child) = object.get_mut(key) {
-            number_one(child, next);
-        }
-    }
-}
-
-/// Finds an interactive component by its custom id.
-pub fn find<'a>(components: &'a [Value], custom_id: &str) -> Option<&'a Value> {
-    components.iter().find_map(|component| {
-        if component["custom_id"].as_str() == Some(custom_id) {
-            return Some(component);
-        }
-        let children = component["components"].as_array().and_then(|list| find(list, custom_id));
-        children.or_else(|| {
-            ["accessory", "component"].iter().find_map(|key| {
-                let child = component.get(key)?;
-                find(std::slice::from_ref(child), custom_id)
-            })
-        })
-    })
 }

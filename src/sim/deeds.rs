@@ -9,8 +9,8 @@ use super::hub::{
 use super::show;
 use super::thing::{Channel, Kind, Message, Reaction};
 use crate::base::clock::Millis;
-use crate::base::ids::{ChannelId, MessageId, UserId};
 use crate::base::failure::LogAndGoOn;
+use crate::base::ids::{ChannelId, MessageId, UserId};
 
 /// People whose `<@id>` stands in a text.
 pub fn mentioned(text: &str) -> Vec<UserId> {
@@ -26,7 +26,7 @@ pub fn mentioned(text: &str) -> Vec<UserId> {
 }
 
 impl Core {
-    fn heard(&self, state: &State, now: Millis, message: &Message, name: &'static str, nonce: bool) -> Option<Dispatch> {
+    fn heard(&self, state: &State, now: Millis, message: &Message, name: &'static str) -> Option<Dispatch> {
         let channel = state.world.channels.get(&message.channel)?;
         if !state.world.sees(state.world.meta.bot, channel) {
             return None;
@@ -44,7 +44,7 @@ impl Core {
             }
         }
         extend(&mut data, "channel_type", channel.kind.number().into());
-        if let Some(nonce) = message.nonce.as_ref().filter(|_| nonce) {
+        if let Some(nonce) = message.nonce.as_ref().filter(|_| name == "MESSAGE_CREATE") {
             extend(&mut data, "nonce", nonce.clone());
         }
         let blank = (!show.exempt(message)).then(|| show::blank(data.clone()));
@@ -57,7 +57,7 @@ impl Core {
             self.unarchive(state, now, message.channel);
         }
         state.world.post(message.clone());
-        if let Some(event) = self.heard(state, now, &message, "MESSAGE_CREATE", true) {
+        if let Some(event) = self.heard(state, now, &message, "MESSAGE_CREATE") {
             state.hub.dispatch(event, now);
         }
         self.tell(Told::Message(message.channel, message.id));
@@ -73,7 +73,7 @@ impl Core {
     /// A message that changed.
     pub fn change(&self, state: &mut State, now: Millis, message: Message) {
         state.world.put(message.clone());
-        if let Some(event) = self.heard(state, now, &message, "MESSAGE_UPDATE", false) {
+        if let Some(event) = self.heard(state, now, &message, "MESSAGE_UPDATE") {
             state.hub.dispatch(event, now);
         }
         self.tell(Told::Changed(message.channel, message.id));
@@ -97,7 +97,7 @@ impl Core {
     }
 
     /// A reaction. Giving it twice is the same as once.
-    pub fn react(&self, state: &mut State, now: Millis, message: &Message, by: UserId, emoji: &str) {
+    pub fn react(&self, state: &mut State, now: Millis, message: &Message, (by, emoji): (UserId, &str)) {
         let mut message = message.clone();
         match message.reactions.iter_mut().find(|r| r.emoji == emoji) {
             Some(reaction) if reaction.by.contains(&by) => return,
@@ -124,8 +124,8 @@ impl Core {
     pub fn thread(&self, state: &mut State, now: Millis, thread: Channel, starter: MessageId) {
         let id = thread.id;
         if let Some(message) = state.world.open_thread(thread, starter) {
-            self.announce_channel(state, now, id, "THREAD_CREATE", true);
-            if let Some(event) = self.heard(state, now, &message, "MESSAGE_UPDATE", false) {
+            self.announce_channel(state, now, id, "THREAD_CREATE");
+            if let Some(event) = self.heard(state, now, &message, "MESSAGE_UPDATE") {
                 state.hub.dispatch(event, now);
             }
             self.tell(Told::Channel(id));
@@ -138,7 +138,7 @@ impl Core {
         let (id, kind) = (channel.id, channel.kind);
         state.world.put_channel(channel);
         if kind == Kind::Text {
-            self.announce_channel(state, now, id, "CHANNEL_CREATE", false);
+            self.announce_channel(state, now, id, "CHANNEL_CREATE");
         }
         self.tell(Told::Channel(id));
     }
@@ -148,20 +148,20 @@ impl Core {
         let (id, kind) = (channel.id, channel.kind);
         state.world.put_channel(channel);
         match kind {
-            Kind::Thread => self.announce_channel(state, now, id, "THREAD_UPDATE", false),
-            Kind::Text => self.announce_channel(state, now, id, "CHANNEL_UPDATE", false),
+            Kind::Thread => self.announce_channel(state, now, id, "THREAD_UPDATE"),
+            Kind::Text => self.announce_channel(state, now, id, "CHANNEL_UPDATE"),
             Kind::Dm => {}
         }
         self.tell(Told::Channel(id));
     }
 
-    fn announce_channel(&self, state: &mut State, now: Millis, id: ChannelId, name: &'static str, new: bool) {
+    fn announce_channel(&self, state: &mut State, now: Millis, id: ChannelId, name: &'static str) {
         let Some(channel) = state.world.channels.get(&id) else { return };
         if !state.world.sees(state.world.meta.bot, channel) {
             return;
         }
         let mut data = self.show(&state.world, now).channel(channel);
-        if new {
+        if name == "THREAD_CREATE" {
             extend(&mut data, "newly_created", Value::Bool(true));
         }
         state.hub.dispatch(Dispatch { name, intent: GUILDS, data, blank: None }, now);

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::components;
 use super::rules::{Form, Refusal, join};
 use super::thing::{COMPONENTS_V2, EPHEMERAL, SUPPRESS_EMBEDS, SUPPRESS_NOTIFICATIONS};
+use super::tree;
 use crate::base::ids::{MessageId, UserId};
 
 /// Most characters of `content` for a bot.
@@ -106,7 +107,9 @@ impl Draft {
 /// were uploaded with it.
 pub fn read(body: &Value, way: Way, was_v2: bool, files: usize) -> Result<Draft, Refusal> {
     let Some(object) = body.as_object() else {
-        return Err(Refusal::new(400, 50_109, "The request body contains invalid JSON.").violating("A body is no object."));
+        return Err(
+            Refusal::new(400, 50_109, "The request body contains invalid JSON.").violating("A body is no object.")
+        );
     };
     let mut form = Form::default();
     let mut known = vec!["content", "embeds", "components", "flags", "allowed_mentions", "attachments", "tts"];
@@ -120,7 +123,7 @@ pub fn read(body: &Value, way: Way, was_v2: bool, files: usize) -> Result<Draft,
     if object.contains_key("components") {
         let mut list = form.list("", object, "components").unwrap_or_default().to_vec();
         draft.referred = components::message(&mut form, &list, v2).files;
-        components::number(&mut list);
+        tree::number(&mut list);
         draft.components = Some(list);
     }
     nonce(&mut form, object, &mut draft);
@@ -132,7 +135,8 @@ pub fn read(body: &Value, way: Way, was_v2: bool, files: usize) -> Result<Draft,
     }
     form.done()?;
     if draft.attachments.as_ref().map_or(0, Vec::len).max(files) > FILES {
-        return Err(Refusal::new(400, 30_015, "Maximum number of attachments in a message reached (10)").violating("Over 10 files."));
+        return Err(Refusal::new(400, 30_015, "Maximum number of attachments in a message reached (10)")
+            .violating("Over 10 files."));
     }
     Ok(draft)
 }
@@ -155,7 +159,11 @@ fn content(form: &mut Form, object: &Map<String, Value>, draft: &mut Draft, v2: 
         let text = form.text("", object, "content").unwrap_or_default();
         form.length("content", text, 0..=CONTENT);
         if v2 && !text.is_empty() {
-            form.add("content", "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2", "The 'content' field cannot be used when using MessageFlags.IS_COMPONENTS_V2");
+            form.add(
+                "content",
+                "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2",
+                "The 'content' field cannot be used when using MessageFlags.IS_COMPONENTS_V2",
+            );
         }
         draft.content = Some(super::rules::stored_text(text));
     }
@@ -163,7 +171,11 @@ fn content(form: &mut Form, object: &Map<String, Value>, draft: &mut Draft, v2: 
         let list = form.list("", object, "embeds").unwrap_or_default();
         form.count("embeds", list.len(), 0..=10);
         if v2 && !list.is_empty() {
-            form.add("embeds", "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2", "The 'embeds' field cannot be used when using MessageFlags.IS_COMPONENTS_V2");
+            form.add(
+                "embeds",
+                "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2",
+                "The 'embeds' field cannot be used when using MessageFlags.IS_COMPONENTS_V2",
+            );
         }
         embeds(form, list);
         draft.embeds = Some(list.to_vec());
@@ -183,8 +195,19 @@ fn embeds(form: &mut Form, list: &[Value]) {
             form.add(&at, "MODEL_TYPE_CONVERT", "Only dictionaries may be used in a ModelType.");
             continue;
         };
-        let known =
-            ["title", "description", "url", "timestamp", "color", "footer", "image", "thumbnail", "author", "fields", "type"];
+        let known = [
+            "title",
+            "description",
+            "url",
+            "timestamp",
+            "color",
+            "footer",
+            "image",
+            "thumbnail",
+            "author",
+            "fields",
+            "type",
+        ];
         form.only(&at, object, &known);
         for (key, most) in [("title", 256), ("description", 4096)] {
             let text = form.text(&at, object, key).unwrap_or_default().trim();
@@ -263,7 +286,11 @@ fn pings(form: &mut Form, object: &Map<String, Value>) -> Option<Pings> {
         let at = join("allowed_mentions", key);
         form.count(&at, list.len(), 0..=100);
         if !list.is_empty() && parse.iter().any(|p| p.as_str() == Some(key)) {
-            form.add(&at, "MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE", &format!("parse:[\"{key}\"] and {key}: [ids...] are mutually exclusive."));
+            form.add(
+                &at,
+                "MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE",
+                &format!("parse:[\"{key}\"] and {key}: [ids...] are mutually exclusive."),
+            );
         }
         for (n, id) in list.iter().enumerate() {
             match id.as_str().map(str::parse::<UserId>) {
@@ -346,7 +373,10 @@ mod tests {
             ("colour", json!({"content": "x", "colour": 1})),
             ("flags", json!({"content": "x", "flags": 64})),
             ("content", json!({"content": "x", "flags": 32768})),
-            ("allowed_mentions.users", json!({"content": "x", "allowed_mentions": {"parse": ["users"], "users": ["1"]}})),
+            (
+                "allowed_mentions.users",
+                json!({"content": "x", "allowed_mentions": {"parse": ["users"], "users": ["1"]}}),
+            ),
             ("custom_id", row(vec![button("a"), button("a")])),
             ("custom_id", row(vec![button("")])),
             ("custom_id", row(vec![button(&"x".repeat(101))])),

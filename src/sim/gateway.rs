@@ -51,6 +51,7 @@ pub async fn connect(Shared(core): Shared<Arc<Core>>, RawQuery(text): RawQuery, 
     let get = |key: &str| asked.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone());
     let version = get("v").is_some_and(|v| v == "10" || v == "9");
     let plain = get("encoding").is_none_or(|e| e == "json") && get("compress").is_none();
+    let refused = if version { (!plain).then_some(4002) } else { Some(4012) };
     // One frame may be larger than Discord takes: it is answered with 4002 rather than by a broken socket.
     upgrade.max_message_size(1 << 20).on_upgrade(move |socket| async move {
         let joined = core.with(|state, _| {
@@ -59,8 +60,9 @@ pub async fn connect(Shared(core): Shared<Arc<Core>>, RawQuery(text): RawQuery, 
         });
         let id = joined.id;
         let alive_until = Instant::now() + patience(&core);
-        let link = Link { core: core.clone(), socket, joined, session: None, sent: 0, sends: VecDeque::new(), alive_until };
-        let ends = link.run(version, plain).await;
+        let link =
+            Link { core: core.clone(), socket, joined, session: None, sent: 0, sends: VecDeque::new(), alive_until };
+        let ends = link.run(refused).await;
         core.with(|state, now| state.hub.leave(id, ends, now));
     })
 }
@@ -71,12 +73,11 @@ fn patience(core: &Core) -> Duration {
 
 impl Link {
     /// Runs until the connection ends; whether its session ends with it.
-    async fn run(mut self, version: bool, plain: bool) -> bool {
+    async fn run(mut self, refused: Option<u16>) -> bool {
         let hello = json!({"op": 10, "d": {"heartbeat_interval": self.core.settings.heartbeat_ms, "_trace": ["sim"]}, "s": null, "t": null});
-        let mut end = match (version, plain) {
-            (false, _) => Some(End::Close(4012)),
-            (_, false) => Some(End::Close(4002)),
-            _ => self.send(&hello).await,
+        let mut end = match refused {
+            Some(code) => Some(End::Close(code)),
+            None => self.send(&hello).await,
         };
         while end.is_none() {
             end = self.turn().await;

@@ -23,6 +23,7 @@ mod show;
 mod sign;
 mod store;
 mod thing;
+mod tree;
 mod truth;
 mod wire;
 mod world;

@@ -45,7 +45,9 @@ impl Show<'_> {
     pub fn user(&self, id: UserId) -> Value {
         match self.world.person(id) {
             Some(person) => user(person),
-            None => json!({"id": id, "username": "deleted_user", "discriminator": "0", "global_name": null, "avatar": null}),
+            None => {
+                json!({"id": id, "username": "deleted_user", "discriminator": "0", "global_name": null, "avatar": null})
+            }
         }
     }
 

@@ -45,7 +45,8 @@ impl Signer {
 
     /// Whether a link is ours and still good.
     pub fn good(&self, path: &str, query: &str, now: Millis) -> bool {
-        let get = |key: &str| query.split('&').find_map(|p| p.split_once('=').filter(|(k, _)| *k == key).map(|(_, v)| v));
+        let get =
+            |key: &str| query.split('&').find_map(|p| p.split_once('=').filter(|(k, _)| *k == key).map(|(_, v)| v));
         let (Some(ex), Some(is), Some(hm)) = (get("ex"), get("is"), get("hm")) else { return false };
         let fresh = i64::from_str_radix(ex, 16).is_ok_and(|ex| now.seconds() < ex);
         fresh && self.mac(path, ex, is) == hm

@@ -103,7 +103,14 @@ impl Store {
     pub fn temporary(folder: PathBuf) -> Result<Self, Failure> {
         private_folder(&folder.join("files")).map_err(|e| failed("The simulator's folder cannot be made", e))?;
         let (_, done) = watch::channel(0);
-        Ok(Self { folder, kept: false, lock: Mutex::new(None), queue: Mutex::new(None), queued: AtomicU64::new(0), done })
+        Ok(Self {
+            folder,
+            kept: false,
+            lock: Mutex::new(None),
+            queue: Mutex::new(None),
+            queued: AtomicU64::new(0),
+            done,
+        })
     }
 
     /// Opens a world's folder and takes it. `found` gets every record of the journal in order.
@@ -136,9 +143,11 @@ impl Store {
             return Ok(None);
         }
         let path = self.folder.join(JOURNAL);
-        write_private(&path, &lines(&world.records())).map_err(|e| failed("The simulator's journal cannot be written", e))?;
+        write_private(&path, &lines(&world.records()))
+            .map_err(|e| failed("The simulator's journal cannot be written", e))?;
         self.sweep(world);
-        let file = OpenOptions::new().append(true).open(&path).map_err(|e| failed("The journal cannot be opened", e))?;
+        let file =
+            OpenOptions::new().append(true).open(&path).map_err(|e| failed("The journal cannot be opened", e))?;
         let (sender, queue) = mpsc::channel();
         let (done, watched) = watch::channel(0);
         self.done = watched;
@@ -153,7 +162,8 @@ impl Store {
             .flat_map(|c| world.all(*c))
             .flat_map(|m| m.files.iter().map(|f| f.id.to_string()))
             .collect();
-        let Some(entries) = fs::read_dir(self.folder.join("files")).log_and_go_on("look at the simulator's files") else {
+        let Some(entries) = fs::read_dir(self.folder.join("files")).log_and_go_on("look at the simulator's files")
+        else {
             return;
         };
         for entry in entries.flatten() {
@@ -226,7 +236,13 @@ impl Writer {
                 ticket = later;
                 bytes.extend(more);
             }
-            if self.file.write_all(&bytes).and_then(|()| self.file.sync_data()).log_and_go_on("write the world").is_none() {
+            if self
+                .file
+                .write_all(&bytes)
+                .and_then(|()| self.file.sync_data())
+                .log_and_go_on("write the world")
+                .is_none()
+            {
                 return;
             }
             self.done.send_replace(ticket);

@@ -122,8 +122,7 @@ impl World {
 
     /// All that a compacted journal needs.
     pub fn records(&self) -> Vec<Record> {
-        let mut out =
-            vec![Record::World { meta: self.meta.clone() }, Record::Highest { id: self.highest }];
+        let mut out = vec![Record::World { meta: self.meta.clone() }, Record::Highest { id: self.highest }];
         out.extend(self.channels.values().map(|c| Record::Channel { channel: c.clone() }));
         let lasting = self.messages.values().flat_map(BTreeMap::values).filter(|m| m.only_for.is_none());
         out.extend(lasting.map(|m| Record::Message { message: Box::new(m.clone()) }));

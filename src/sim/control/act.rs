@@ -116,7 +116,8 @@ pub fn write(
         Some(id) => Some(find(state, who, channel, id)?),
         None => None,
     };
-    let mut mentions: Vec<UserId> = mentioned(&content).into_iter().filter(|u| state.world.person(*u).is_some()).collect();
+    let mut mentions: Vec<UserId> =
+        mentioned(&content).into_iter().filter(|u| state.world.person(*u).is_some()).collect();
     mentions.extend(replied.as_ref().map(|m| m.author));
     mentions.sort_unstable();
     mentions.dedup();
@@ -195,7 +196,7 @@ pub fn react(core: &Core, react: React) -> Result<Value, Refused> {
         if react.emoji.is_empty() || react.emoji.is_ascii() || message.only_for.is_some() {
             return Err(Refused::new(400, "That is no emoji, or no message to react to."));
         }
-        core.react(state, now, &message, react.r#as, &react.emoji);
+        core.react(state, now, &message, (react.r#as, &react.emoji));
         Ok(json!({}))
     })
 }

@@ -189,7 +189,11 @@ fn look(core: &Core, path: &str, query: &Asked) -> Result<Value, Refused> {
         "/control/interaction" => {
             let id: InteractionId = needed(query, "id")?;
             core.with(|state, now| {
-                let who = state.calls.get(id).map(|c| c.user).ok_or_else(|| Refused::gone("There is no such interaction."))?;
+                let who = state
+                    .calls
+                    .get(id)
+                    .map(|c| c.user)
+                    .ok_or_else(|| Refused::gone("There is no such interaction."))?;
                 to_json(Viewer { show: core.show(&state.world, now), who }.interaction(state, id))
             })
         }
@@ -235,10 +239,14 @@ struct Gateway {
     r#do: String,
     #[serde(default = "resumable_close")]
     code: u16,
-    #[serde(default)]
+    #[serde(default = "yes")]
     resumable: bool,
     #[serde(default = "half_a_minute")]
     for_ms: i64,
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn resumable_close() -> u16 {

@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::calls::Call;
-use super::super::components;
 use super::super::core::{Core, State, extend};
 use super::super::hub::Dispatch;
 use super::super::thing::{Kind, Role, permission};
+use super::super::tree;
 use super::act::find;
 use super::{Refused, player};
 use crate::base::clock::Millis;
@@ -44,8 +44,9 @@ pub fn tap(core: &Core, tap: Tap) -> Result<Value, Refused> {
         if message.author != state.world.meta.bot {
             return Err(Refused::gone("That message has nothing to press."));
         }
-        let component = components::find(&message.components, &tap.custom_id);
-        let component = component.ok_or_else(|| Refused::gone("There is nothing with this custom_id on the message."))?;
+        let component = tree::find(&message.components, &tap.custom_id);
+        let component =
+            component.ok_or_else(|| Refused::gone("There is nothing with this custom_id on the message."))?;
         if component["disabled"].as_bool() == Some(true) {
             return Err(Refused::new(409, "It is disabled."));
         }
@@ -81,8 +82,8 @@ pub fn submit(core: &Core, submit: Submit) -> Result<Value, Refused> {
         let call = call.ok_or_else(|| Refused::gone("There is no such press of this person."))?;
         let modal = call.modal.ok_or_else(|| Refused::new(409, "The bot answered with no form."))?;
         let mut list = modal["components"].as_array().cloned().unwrap_or_default();
-        components::number(&mut list);
-        if let Some(name) = submit.fields.keys().find(|k| components::find(&list, k).is_none()) {
+        tree::number(&mut list);
+        if let Some(name) = submit.fields.keys().find(|k| tree::find(&list, k).is_none()) {
             return Err(Refused::new(400, &format!("The form has no field {name:?}.")));
         }
         let filled: Result<Vec<Value>, Refused> = list.iter().map(|c| fill(c, &submit.fields)).collect();

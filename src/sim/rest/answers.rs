@@ -55,7 +55,11 @@ fn check(json: &Value) -> Result<u64, Refusal> {
         5 => {
             form.only("data", data, &["flags"]);
             if form.number("data", data, "flags").unwrap_or(0) & !EPHEMERAL != 0 {
-                form.add("data.flags", "BITFIELD_TYPE_BITS_NOT_ALLOWED", "Only EPHEMERAL can be set on a deferred answer.");
+                form.add(
+                    "data.flags",
+                    "BITFIELD_TYPE_BITS_NOT_ALLOWED",
+                    "Only EPHEMERAL can be set on a deferred answer.",
+                );
             }
         }
         6 => form.only("data", data, &[]),
@@ -153,7 +157,12 @@ fn original(state: &mut State, app: UserId, token: &str, now: Millis) -> Result<
     Ok((channel, id))
 }
 
-fn by_token<'a>(state: &'a mut State, app: UserId, token: &str, now: Millis) -> Result<&'a mut super::super::calls::Call, Refusal> {
+fn by_token<'a>(
+    state: &'a mut State,
+    app: UserId,
+    token: &str,
+    now: Millis,
+) -> Result<&'a mut super::super::calls::Call, Refusal> {
     if app.0 != state.world.meta.application.0 {
         return Err(Refusal::new(404, 10_015, "Unknown Webhook"));
     }
@@ -191,7 +200,8 @@ pub fn delete_original(core: &Arc<Core>, app: UserId, token: &str) -> Outcome {
 pub fn follow_up(core: &Arc<Core>, app: UserId, token: &str, body: &Body) -> Outcome {
     core.with(|state, now| {
         let call = by_token(state, app, token, now)?.clone();
-        let loading = call.original.and_then(|id| state.world.message(call.channel, id)).filter(|m| m.flags & LOADING != 0);
+        let loading =
+            call.original.and_then(|id| state.world.message(call.channel, id)).filter(|m| m.flags & LOADING != 0);
         if let Some(id) = loading.map(|m| m.id) {
             let message = change(core, state, now, (call.channel, id), (&body.json, body))?;
             return Ok(Answer::ok(core.show(&state.world, now).message(&message)));

@@ -52,7 +52,11 @@ impl Body {
 }
 
 fn bad_type() -> Refusal {
-    Refusal::field("", "CONTENT_TYPE_INVALID", "Expected \"Content-Type\" header to be one of {'application/json', 'multipart/form-data'}.")
+    Refusal::field(
+        "",
+        "CONTENT_TYPE_INVALID",
+        "Expected \"Content-Type\" header to be one of {'application/json', 'multipart/form-data'}.",
+    )
 }
 
 fn bad_json() -> Refusal {

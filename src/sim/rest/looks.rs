@@ -35,7 +35,12 @@ pub fn permissions(state: &State, channel: &Channel) -> u64 {
 /// Carries out a read.
 pub fn look(core: &Arc<Core>, op: &Op) -> Outcome {
     core.with(|state, now| {
-        if let Op::Guild(guild) | Op::Member(guild, _) | Op::Roles(guild) | Op::Channels(guild) | Op::ActiveThreads(guild) = op {
+        if let Op::Guild(guild)
+        | Op::Member(guild, _)
+        | Op::Roles(guild)
+        | Op::Channels(guild)
+        | Op::ActiveThreads(guild) = op
+        {
             our_guild(state, *guild)?;
         }
         let remaining = state.hub.remaining(now);

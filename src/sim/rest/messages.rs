@@ -37,7 +37,8 @@ fn may_send(state: &State, channel: &Channel, files: bool) -> Result<(), Refusal
 /// Files of a new message: what was uploaded, with what the `attachments` entries say of it.
 pub fn new_files(parts: &[Part], notes: Option<&[FileNote]>) -> Result<Vec<File>, Refusal> {
     if parts.len() > FILES {
-        return Err(Refusal::new(400, 30_015, "Maximum number of attachments in a message reached (10)").violating("Over 10 files."));
+        return Err(Refusal::new(400, 30_015, "Maximum number of attachments in a message reached (10)")
+            .violating("Over 10 files."));
     }
     let mut files = Vec::new();
     for part in parts {
@@ -62,7 +63,11 @@ pub fn new_files(parts: &[Part], notes: Option<&[FileNote]>) -> Result<Vec<File>
 /// Refuses `attachment://` names that no file has.
 pub fn check_referred(draft: &Draft, files: &[File]) -> Result<(), Refusal> {
     match draft.referred.iter().find(|name| !files.iter().any(|f| f.filename == stored_name(name).0)) {
-        Some(_) => Err(Refusal::field("components", "UNFURLED_MEDIA_ITEM_REFERENCED_ATTACHMENT_NOT_FOUND", "The referenced attachment was not found")),
+        Some(_) => Err(Refusal::field(
+            "components",
+            "UNFURLED_MEDIA_ITEM_REFERENCED_ATTACHMENT_NOT_FOUND",
+            "The referenced attachment was not found",
+        )),
         None => Ok(()),
     }
 }
@@ -170,7 +175,9 @@ pub fn list(core: &Arc<Core>, id: ChannelId, query: &[(String, String)]) -> Outc
         };
         match key.as_str() {
             "limit" if (1..=PAGE as u64).contains(&number) => limit = number as usize,
-            "limit" => return Err(Refusal::field("limit", "NUMBER_TYPE_MAX", "int value should be between 1 and 100.")),
+            "limit" => {
+                return Err(Refusal::field("limit", "NUMBER_TYPE_MAX", "int value should be between 1 and 100."));
+            }
             _ if pivot != Pivot::Newest => {
                 return Err(Refusal::field(key, "MUTUALLY_EXCLUSIVE", "before, after and around exclude each other."));
             }
@@ -216,7 +223,8 @@ pub fn apply(message: &mut Message, draft: &Draft, new: Vec<File>, now: Millis) 
     }
     message.files.extend(new);
     if message.files.len() > FILES {
-        return Err(Refusal::new(400, 30_015, "Maximum number of attachments in a message reached (10)").violating("Over 10 files."));
+        return Err(Refusal::new(400, 30_015, "Maximum number of attachments in a message reached (10)")
+            .violating("Over 10 files."));
     }
     check_referred(draft, &message.files)?;
     if let Some(content) = &draft.content {
@@ -238,7 +246,11 @@ pub fn apply(message: &mut Message, draft: &Draft, new: Vec<File>, now: Millis) 
             "The 'content' field cannot be used when using MessageFlags.IS_COMPONENTS_V2",
         ));
     }
-    if message.content.is_empty() && message.embeds.is_empty() && message.components.is_empty() && message.files.is_empty() {
+    if message.content.is_empty()
+        && message.embeds.is_empty()
+        && message.components.is_empty()
+        && message.files.is_empty()
+    {
         return Err(Refusal::empty_message());
     }
     message.edited_ms = Some(now.0);
@@ -302,7 +314,7 @@ pub fn react(core: &Arc<Core>, channel: ChannelId, id: MessageId, emoji: &str) -
                 return Err(Refusal::new(400, 30_010, "Maximum number of reactions reached (20)"));
             }
         }
-        core.react(state, now, &message, state.world.meta.bot, emoji);
+        core.react(state, now, &message, (state.world.meta.bot, emoji));
         Ok(Answer::nothing())
     })
 }

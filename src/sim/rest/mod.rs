@@ -75,7 +75,11 @@ impl Reply {
 }
 
 /// Serves one request.
-pub async fn serve(Shared(core): Shared<Arc<Core>>, ConnectInfo(cut): ConnectInfo<Cut>, request: Request) -> Response<HttpBody> {
+pub async fn serve(
+    Shared(core): Shared<Arc<Core>>,
+    ConnectInfo(cut): ConnectInfo<Cut>,
+    request: Request,
+) -> Response<HttpBody> {
     let method = request.method().as_str().to_owned();
     let full = request.uri().path().to_owned();
     let path = full.strip_prefix("/api/v10").or_else(|| full.strip_prefix("/api/v9")).map(str::to_owned);
@@ -122,7 +126,9 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 async fn handle(core: &Arc<Core>, path: &str, known: bool, request: Request) -> Reply {
     let agent = request.headers().get(header::USER_AGENT).and_then(|v| v.to_str().ok());
     if !user_agent_fits(agent) {
-        return Reply::refused(Refusal::new(403, 40_333, "internal network error").violating("The User-Agent breaks Discord's rule."));
+        return Reply::refused(
+            Refusal::new(403, 40_333, "internal network error").violating("The User-Agent breaks Discord's rule."),
+        );
     }
     let route = match route::find(request.method(), path) {
         Ok(route) => route,
@@ -247,9 +253,7 @@ fn faulty(fault: &Do, cut: &Cut, now: Millis) -> Option<Response<HttpBody>> {
             plain(*status, Some(("text/html", page)), now)
         }
         Do::Body { status, text } => plain(*status, Some(("application/json", text.clone())), now),
-        Do::Error { status, code, message } => {
-            respond(Reply::refused(Refusal::new(*status, *code, message)), now)
-        }
+        Do::Error { status, code, message } => respond(Reply::refused(Refusal::new(*status, *code, message)), now),
         Do::Reset { .. } | Do::Cut { .. } => {
             cut.cut();
             return None;

@@ -42,7 +42,12 @@ pub fn open_dm(core: &Arc<Core>, json: &Value) -> Outcome {
 }
 
 /// The direct-message channel between a person and the host's bot.
-pub fn dm_with(core: &Core, state: &mut super::super::core::State, now: crate::base::clock::Millis, person: UserId) -> Channel {
+pub fn dm_with(
+    core: &Core,
+    state: &mut super::super::core::State,
+    now: crate::base::clock::Millis,
+    person: UserId,
+) -> Channel {
     let there = state.world.channels.values().find(|c| c.kind == Kind::Dm && c.person == Some(person)).cloned();
     there.unwrap_or_else(|| {
         let id = ChannelId(state.world.id(now));
@@ -99,7 +104,8 @@ pub fn change(core: &Arc<Core>, id: ChannelId, json: &Value) -> Outcome {
 pub fn typing(core: &Arc<Core>, id: ChannelId) -> Outcome {
     core.with(|state, now| {
         let channel = visible(state, id)?;
-        let send = if channel.kind == Kind::Thread { permission::SEND_MESSAGES_IN_THREADS } else { permission::SEND_MESSAGES };
+        let send =
+            if channel.kind == Kind::Thread { permission::SEND_MESSAGES_IN_THREADS } else { permission::SEND_MESSAGES };
         if permissions(state, &channel) & send == 0 {
             return Err(Refusal::no_permission());
         }

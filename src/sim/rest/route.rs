@@ -206,6 +206,9 @@ mod tests {
     #[test]
     fn percent_signs_are_undone() {
         assert_eq!(decode("a%20b%"), "a b%");
-        assert_eq!(query(Some("a=1&b=x%26y&c")), [("a".into(), "1".into()), ("b".into(), "x&y".into()), ("c".into(), String::new())]);
+        assert_eq!(
+            query(Some("a=1&b=x%26y&c")),
+            [("a".into(), "1".into()), ("b".into(), "x&y".into()), ("c".into(), String::new())]
+        );
     }
 }

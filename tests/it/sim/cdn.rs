@@ -8,7 +8,8 @@ use super::bot::start;
 async fn bytes_come_back_as_they_were() {
     let b = start(Options::default()).await;
     let bytes: Vec<u8> = (0..200_000u32).map(|n| (n % 251) as u8).collect();
-    let payload = json!({"content": "file", "attachments": [{"id": 0, "filename": "mein bericht.bin", "description": "index"}]});
+    let payload =
+        json!({"content": "file", "attachments": [{"id": 0, "filename": "mein bericht.bin", "description": "index"}]});
     let said = b.upload("ignored.bin", bytes.clone(), payload).await;
     assert_eq!(said.status, 200, "{}", said.text);
     let file = &said.json["attachments"][0];
@@ -21,7 +22,10 @@ async fn bytes_come_back_as_they_were() {
     assert_eq!(response.headers()["access-control-allow-origin"], b.at.control_base.as_str());
     assert_eq!(response.bytes().await.unwrap(), bytes);
     let part = b.http.get(url).header("Range", "bytes=10-19").send().await.unwrap();
-    assert_eq!((part.status().as_u16(), part.headers()["content-range"].to_str().unwrap()), (206, "bytes 10-19/200000"));
+    assert_eq!(
+        (part.status().as_u16(), part.headers()["content-range"].to_str().unwrap()),
+        (206, "bytes 10-19/200000")
+    );
     assert_eq!(part.bytes().await.unwrap(), &bytes[10..20]);
     let head = b.http.head(url).send().await.unwrap();
     assert_eq!((head.status().as_u16(), head.headers()["content-length"].to_str().unwrap()), (200, "200000"));
@@ -40,7 +44,10 @@ async fn links_die() {
         let http = b.http.clone();
         async move {
             let response = http.get(url).send().await.unwrap();
-            assert_eq!((response.status().as_u16(), &response.headers()["content-type"]), (404, &"text/plain".parse().unwrap()));
+            assert_eq!(
+                (response.status().as_u16(), &response.headers()["content-type"]),
+                (404, &"text/plain".parse().unwrap())
+            );
             assert_eq!(response.text().await.unwrap(), "This content is no longer available.");
         }
     };

@@ -112,7 +112,11 @@ async fn deferred_answers_are_filled_in_later() {
     assert_eq!(answer(&b, &event, json!({"type": 5, "data": {"flags": 64}})).await.status, 204);
     let hook = format!("/webhooks/{}/{}", b.at.application, event["token"].as_str().unwrap());
     let filled = b.call(Method::POST, &hook, json!({"content": "late"})).await.json;
-    assert_eq!((&filled["content"], &filled["flags"]), (&json!("late"), &json!(64)), "a follow-up right after fills it in");
+    assert_eq!(
+        (&filled["content"], &filled["flags"]),
+        (&json!("late"), &json!(64)),
+        "a follow-up right after fills it in"
+    );
     let more = b.call(Method::POST, &hook, json!({"content": "more"})).await.json;
     assert_ne!(more["id"], filled["id"]);
     b.sim.stop().await;

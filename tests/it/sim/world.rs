@@ -32,7 +32,11 @@ async fn a_world_outlives_its_process() {
     assert_eq!(messages.len(), 1);
     assert_eq!(messages[0].content, "kept");
     let moved = url.replace(&first.cdn_base, &b.at.cdn_base);
-    assert_eq!(b.http.get(moved).send().await.unwrap().text().await.unwrap(), "abc", "old links verify until they expire");
+    assert_eq!(
+        b.http.get(moved).send().await.unwrap().text().await.unwrap(),
+        "abc",
+        "old links verify until they expire"
+    );
     let state = b.control.state(b.owner()).await.unwrap();
     assert_eq!(state.channels.len(), 2);
     let next = b.control.say(b.owner(), b.channel(), "new").await.unwrap();
