@@ -21,6 +21,7 @@ use super::guard::Guard;
 use super::hub::Order;
 use super::page;
 use super::rest::route::query;
+use super::thing::Role;
 use crate::base::clock::Millis;
 use crate::base::ids::{InteractionId, UserId};
 use view::Viewer;
@@ -167,6 +168,10 @@ fn viewer(core: &Core, query: &Asked) -> Result<UserId, Refused> {
     core.with(|state, _| player(state, who).map(|()| who))
 }
 
+fn owner(state: &State) -> Option<UserId> {
+    state.world.meta.people.iter().find(|person| person.role == Role::Owner).map(|person| person.id)
+}
+
 fn to_json(value: impl serde::Serialize) -> Result<Value, Refused> {
     serde_json::to_value(value).map_err(|e| Refused::new(500, &format!("The answer cannot be written: {e}.")))
 }
@@ -174,7 +179,11 @@ fn to_json(value: impl serde::Serialize) -> Result<Value, Refused> {
 fn look(core: &Core, path: &str, query: &Asked) -> Result<Value, Refused> {
     match path {
         "/control/state" => {
-            let who = viewer(core, query)?;
+            // A page that starts knows nobody yet: it sees with the owner's eyes.
+            let who = match asked::<UserId>(query, "as")? {
+                Some(_) => viewer(core, query)?,
+                None => core.with(|state, _| owner(state)).ok_or_else(|| Refused::gone("Nobody owns this server."))?,
+            };
             core.with(|state, now| to_json(Viewer { show: core.show(&state.world, now), who }.state(state)))
         }
         "/control/messages" => {
