@@ -52,6 +52,10 @@ pub fn opened(tx: &Write<'_>, task: &tasks::Task, thread: ChannelId, now: Millis
 /// The message that the thread was to hang on is gone: `post` will stand in for it.
 pub fn stand_in(tx: &Write<'_>, task: &tasks::Task, post: &Post, now: Millis) -> Result<()> {
     tx.db.execute("UPDATE tasks SET ask_message_id = NULL WHERE task_id = ?1", params![task.id.as_str()])?;
+    tx.db.execute(
+        "UPDATE errands SET tries = tries + 1 WHERE kind = 'open_thread' AND subject = ?1",
+        params![task.id.as_str()],
+    )?;
     let said = outbox::Said::Starter(task.id.clone());
     if outbox::say(tx, &task.bot, &outbox::Target::Channel(task.channel), &said, post, now)?.is_none() {
         outbox::say_anew(tx, &said)?;

@@ -242,3 +242,9 @@ pub fn put_off(tx: &Write<'_>, id: MirrorId, next_at: Millis, why: &str) -> Resu
     )?;
     Ok(())
 }
+
+/// There is nowhere left to show it.
+pub fn close(tx: &Write<'_>, id: MirrorId, why: &str) -> Result<()> {
+    tx.db.execute("UPDATE mirrors SET state = 'closed', why = ?2 WHERE mirror_id = ?1", params![id.0, why])?;
+    Ok(())
+}
