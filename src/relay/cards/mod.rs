@@ -31,13 +31,13 @@ const ASK: usize = 240;
 const NAMED: usize = 8;
 
 /// Edge of a card that runs or went well.
-pub const GREEN: u32 = 0x23_A5_5A;
+pub const GREEN: u32 = 0x0023_A55A;
 /// Edge of a card that waits for a person.
-pub const AMBER: u32 = 0xF0_B2_32;
+pub const AMBER: u32 = 0x00F0_B232;
 /// Edge of a card that tells of trouble.
-pub const RED: u32 = 0xDA_37_3C;
+pub const RED: u32 = 0x00DA_373C;
 /// Edge of a card at rest.
-pub const GREY: u32 = 0x80_84_8E;
+pub const GREY: u32 = 0x0080_848E;
 
 /// Makes the custom ids of one mirror: they are bound to the channel that it stands in, and name the mirror.
 pub struct Stamp<'a> {
