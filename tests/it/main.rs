@@ -6,6 +6,7 @@ mod discord_contract;
 mod exec;
 mod gateway;
 mod gateway_sim;
+mod relay;
 mod rest;
 mod sim;
 mod stub;
