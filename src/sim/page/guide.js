@@ -27,7 +27,8 @@ const keyNow = () => `discord-os guide ${state.guild.id}`;
 /** Wires the panel. */
 export function startGuide() {
   on("state messages opened", look);
-  on("downloaded", () => tick("get"));
+  // Before any job a download is of somebody's own file.
+  on("downloaded", () => saw.has("say") && tick("get"));
   on("guide", () => {
     open = !open;
     whole = true;
