@@ -6,6 +6,7 @@ mod discord_contract;
 mod exec;
 mod gateway;
 mod gateway_sim;
+mod intake;
 mod relay;
 mod rest;
 mod sim;
