@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 
-use discord_os::base::clock::{Clock, ManualClock, Millis};
+use discord_os::base::clock::{ManualClock, Millis};
 use discord_os::base::entropy::Entropy;
 use discord_os::base::hash::Sha256;
 use discord_os::base::ids::{

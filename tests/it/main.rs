@@ -7,6 +7,7 @@ mod exec;
 mod gateway;
 mod gateway_sim;
 mod intake;
+mod intake_sim;
 mod relay;
 mod rest;
 mod sim;
