@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use crate::base::clock::Millis;
 use crate::base::hash::Sha256;
 
+/// Windows kept before the ended ones are forgotten: interaction tokens make new ones for ever.
+const WINDOWS: usize = 1000;
 /// Requests a second for one bot, over all routes.
 const GLOBAL: u32 = 50;
 
@@ -67,6 +69,9 @@ impl Buckets {
     pub fn take(&mut self, route: &str, major: &str, global: bool, now: Millis) -> Verdict {
         let size = size(route);
         let bucket = Sha256::of(format!("bucket {route}")).to_string()[..32].to_owned();
+        if self.windows.len() >= WINDOWS {
+            self.windows.retain(|_, w| now.0 < w.ends);
+        }
         let window = self.windows.entry((route.to_owned(), major.to_owned())).or_insert(Window { used: 0, ends: 0 });
         if now.0 >= window.ends {
             *window = Window { used: 0, ends: now.0 + size.per_ms };
