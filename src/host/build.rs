@@ -21,6 +21,8 @@ use crate::ledger::people::{Person, Subject};
 use crate::ledger::{Ledger, bots, channels, control, mirrors, people};
 use crate::model::actor::{Actor, Role};
 use crate::model::settings::{BackendChoice, Settings};
+use crate::relay::cards::host::Face;
+use crate::relay::{Relay, RelayParts};
 use crate::verbs::Tools;
 use crate::work::{Work, WorkParts};
 
@@ -36,6 +38,9 @@ const INTAKE_PATIENCE: Duration = Duration::from_secs(8);
 
 /// How long work may take to stop: TERM, 5 s of grace, KILL, looks, and the rows about it.
 const WORK_PATIENCE: Duration = Duration::from_secs(25);
+
+/// How long showing may take to stop: one call to Discord on its way.
+const RELAY_PATIENCE: Duration = Duration::from_secs(8);
 
 /// What a host is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +149,11 @@ fn boot_id(tools: &Tools) -> String {
 
 /// The loops, in the order they start: what shows, what works, what hears, and the CLI's door last.
 fn members(plan: &Plan, ledger: &Ledger, tools: &Tools, path: PathBuf) -> Vec<Member> {
-    let mut members = vec![work(plan, ledger, tools)];
+    let mut members = Vec::new();
+    if plan.duty != Duty::TaskAlone {
+        members.push(relay(plan, ledger, tools));
+    }
+    members.push(work(plan, ledger, tools));
     if plan.duty == Duty::Everything {
         members.extend(intake(plan, ledger, tools));
     }
@@ -174,6 +183,34 @@ fn work(plan: &Plan, ledger: &Ledger, tools: &Tools) -> Member {
         };
         Box::pin(Work::new(parts).run(stop))
     })
+}
+
+fn relay(plan: &Plan, ledger: &Ledger, tools: &Tools) -> Member {
+    let (ledger, tools, discord) = (ledger.clone(), tools.clone(), Arc::clone(&plan.discord));
+    let face = face(plan);
+    Member::new("relay", RELAY_PATIENCE, move |stop| {
+        let parts = RelayParts {
+            ledger: ledger.clone(),
+            discord: Arc::clone(&discord),
+            clock: Arc::clone(&tools.clock),
+            entropy: Arc::clone(&tools.entropy),
+            signer: tools.signer.clone(),
+            bot: tools.bot.clone(),
+            face: face.clone(),
+        };
+        Box::pin(async move {
+            Relay::new(parts).run(stop).await;
+            Ok(())
+        })
+    })
+}
+
+/// What the HOST card says of the machine: who works, and in which folder.
+fn face(plan: &Plan) -> Face {
+    let backend = backend(&plan.loaded);
+    let folder =
+        plan.loaded.settings.cwd.file_name().map_or_else(|| "/".into(), |name| name.to_string_lossy().into_owned());
+    Face { backend: backend.label().unwrap_or_else(|| backend.name()).to_owned(), folder }
 }
 
 fn intake(plan: &Plan, ledger: &Ledger, tools: &Tools) -> Option<Member> {

@@ -1,14 +1,22 @@
 //! The integration tests: one binary, one module a subject.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
 
+mod agent;
 mod backend_contract;
+mod crash;
+mod desk;
 mod discord_contract;
+mod doors;
 mod exec;
+mod faults;
 mod gateway;
 mod gateway_sim;
 mod intake;
 mod intake_sim;
+mod phone;
 mod relay;
 mod rest;
 mod sim;
+mod story;
 mod stub;
+mod truth;
