@@ -52,6 +52,18 @@ pub async fn check(desk: &Desk) -> Counts {
     for (mark, times) in &marks {
         assert_eq!(*times, 1, "{mark} stands on {times} messages");
     }
+    let facts = marks.keys().filter(|mark| mark.starts_with('r') && !mark.contains('.')).count() as i64;
+    assert_eq!(
+        facts,
+        desk.count("SELECT count(*) FROM outbox WHERE state = 'sent'"),
+        "facts that stand in the channel"
+    );
+    let cards = marks.keys().filter(|mark| mark.starts_with('m')).count() as i64;
+    assert_eq!(
+        cards,
+        desk.count("SELECT count(*) FROM mirrors WHERE state = 'shown'"),
+        "cards that stand in the channel"
+    );
     let ended = desk.count(&format!("SELECT count(*) FROM runs WHERE state IN {ENDED}"));
     let receipts = desk.count("SELECT count(*) FROM outbox WHERE kind = 'receipt' AND state = 'sent'");
     assert_eq!(receipts, ended, "receipts that were sent, against runs that have ended");
@@ -70,13 +82,13 @@ pub async fn check(desk: &Desk) -> Counts {
     }
 }
 
-/// Marks of rows that a message carries: `r12` for an outbox row, `m3` for a mirror.
+/// Marks of rows that a message carries: `r12-3fa9` (`.2` for a second part) for an outbox row, `m3` for a mirror.
 fn marks_of(message: &MessageView) -> Vec<String> {
     let mut marks = Vec::new();
     let text = phone::text_of(message);
     for line in text.lines().filter(|l| l.starts_with("-# ")) {
         let mark = line.rsplit('·').next().unwrap_or_default().trim();
-        if mark.strip_prefix('r').is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit())) {
+        if mark.strip_prefix('r').is_some_and(|n| n.starts_with(|c: char| c.is_ascii_digit()) && !n.contains(' ')) {
             marks.push(mark.to_owned());
         }
     }
