@@ -13,7 +13,6 @@ use crate::config::names;
 use crate::ledger::objects;
 use crate::model::object::{Object, ObjectJson};
 use crate::objects::MOST_PER_PAGE;
-use crate::sim;
 
 /// List the objects of a channel and its threads, newest first.
 ///
@@ -32,13 +31,14 @@ pub struct Ls {
 }
 
 /// Does it.
-pub fn run(shell: &Shell, args: &Ls) -> Result<Out, Failure> {
+pub async fn run(shell: &Shell, args: &Ls) -> Result<Out, Failure> {
     let flags = args.place.channel_id.map(|channel| (names::DISCORD_CHANNEL_ID, channel.to_string()));
     let loaded = shell.load(args.place.fake, flags.into_iter().collect())?;
-    let simulated = || sim::running(&loaded.workspace.world()).map(|endpoints| endpoints.channel);
-    let channel = loaded.settings.channel.or_else(|| args.place.fake.then(simulated).flatten());
-    let channel = channel
-        .ok_or_else(|| Failure::usage("No channel is named.").hint("Give --channel-id, or set DISCORD_CHANNEL_ID."))?;
+    let channel = match loaded.settings.channel {
+        Some(channel) => channel,
+        // The world alone knows which channel is its own.
+        None => shell.own_channel(&args.place).await?,
+    };
     let found: Vec<Object> = match reader(&loaded)? {
         Some(ledger) => {
             ledger.read_now(|read| objects::page(read, channel, args.cursor.as_ref(), args.limit as usize))?

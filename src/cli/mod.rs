@@ -83,7 +83,6 @@ fn run(cli: Cli) -> ExitCode {
         Command::Status(args) => status::run(&shell, args),
         Command::Config(args) => config::run(&shell, args),
         Command::Invite(args) => invite::run(&shell, args),
-        Command::Ls(args) => ls::run(&shell, args),
         command => in_runtime(&shell, command),
     };
     print::end(result, as_json)
@@ -113,7 +112,7 @@ async fn dispatch(shell: &Shell, command: &Command) -> Result<Out, Failure> {
         Command::Bootstrap(args) => bootstrap::run(shell, args).await,
         Command::Check(args) => check::run(shell, args).await,
         Command::Sim(args) => sim::run(shell, args).await,
-        Command::Ls(args) => ls::run(shell, args),
+        Command::Ls(args) => ls::run(shell, args).await,
         Command::Status(args) => status::run(shell, args),
         Command::Config(args) => config::run(shell, args),
         Command::Invite(args) => invite::run(shell, args),

@@ -50,7 +50,7 @@ pub struct Run {
     /// Say yes to work that may change files.
     #[arg(long)]
     pub approve: bool,
-    /// Post nothing in the channel (without a host only).
+    /// Post nothing now (without a host only). Files that it makes stay in the workspace until a host posts them.
     #[arg(long)]
     pub no_discord_post: bool,
 }
@@ -144,19 +144,25 @@ async fn task(desk: &Desk, args: &Run, hand: &Hand, ledger: &Ledger, stop: &Stop
     let say = |text: &str| desk.shell.say(text);
     let mut follow = Follow::new(ledger.clone(), about.run.clone(), !json);
     say(&format!("{} is taken.", about.code()));
-    let awaited = follow.until(&say, |state| state != RunState::Waiting || args.approve || print::can_ask());
-    if awaited.await? == RunState::Waiting {
+    if follow.until(&say, |_| true).await? == RunState::Waiting {
         decide(desk, args, hand, ledger, &about).await?;
     }
-    tokio::select! {
-        ended = follow.until(&say, RunState::ended) => ended?,
+    // Alone there is nobody who could open the thread that its files belong into.
+    let alone = args.no_discord_post && matches!(hand, Hand::Own(_));
+    let over = |state: RunState| state.ended() || (alone && state == RunState::Finishing);
+    let state = tokio::select! {
+        ended = follow.until(&say, over) => ended?,
         () = stop.wait() => {
             say("Cancelling; a second Ctrl-C does not wait.");
             // It may have ended this very moment; what it did is told below either way.
             order(desk, hand, Verb::Cancel { run: about.run.clone() }).await.ok();
-            follow.until(&say, RunState::ended).await?
+            follow.until(&say, over).await?
         }
     };
+    if state == RunState::Finishing {
+        let folder = desk.loaded.workspace.artifacts().join(about.run.as_str());
+        say(&format!("Its files are in {}; the next host posts them.", folder.display()));
+    }
     if follow.needs_line_end() {
         print::piece("\n");
     }
@@ -189,7 +195,7 @@ fn told(run: &RunJson, answered: bool) -> Out {
         false => follow::receipt(run),
     };
     let code = match run.status {
-        RunState::Done => 0,
+        RunState::Done | RunState::Finishing => 0,
         RunState::Denied => Kind::Refused.exit_code(),
         _ => Kind::Failed.exit_code(),
     };

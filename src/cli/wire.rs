@@ -80,6 +80,22 @@ impl Shell {
         self.desk_on(self.load(true, all)?, Some(world))
     }
 
+    /// The channel that a command acts in, where nothing else of Discord is needed.
+    ///
+    /// # Errors
+    /// None is set.
+    pub async fn own_channel(&self, place: &Where) -> Result<ChannelId, Failure> {
+        let no_channel =
+            || Failure::usage("No channel is named.").hint("Give --channel-id, or set DISCORD_CHANNEL_ID.");
+        if !place.fake {
+            return Err(no_channel());
+        }
+        let desk = self.desk(place, false, None).await?;
+        let channel = desk.channel();
+        desk.close().await;
+        channel
+    }
+
     /// A desk for settings that are complete.
     ///
     /// # Errors

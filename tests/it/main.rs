@@ -3,6 +3,7 @@
 
 mod agent;
 mod backend_contract;
+mod cli;
 mod crash;
 mod desk;
 mod discord_contract;
@@ -17,6 +18,7 @@ mod phone;
 mod relay;
 mod rest;
 mod sim;
+mod socket;
 mod story;
 mod stub;
 mod truth;
