@@ -87,3 +87,30 @@ async fn a_reader_never_waits_for_a_writer() {
     other.execute_batch("ROLLBACK").unwrap();
     drop(ledger);
 }
+
+/// Every object of the schema, as SQLite keeps its text.
+fn schema(path: &Path) -> String {
+    let db = Connection::open(path).unwrap();
+    let mut found = db.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type DESC, name").unwrap();
+    let texts = found.query_map([], |row| row.get::<_, String>(0)).unwrap().map(|text| text.unwrap() + ";\n");
+    texts.collect()
+}
+
+#[test]
+fn a_ledger_of_every_kept_version_opens_as_the_newest() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/db");
+    let fresh = tempfile::tempdir().unwrap();
+    drop(Ledger::open(&fresh.path().join("ledger.db")).unwrap());
+    let newest = schema(&fresh.path().join("ledger.db"));
+    for version in 1..=migrate::NEWEST {
+        let kept = folder.join(format!("v{version}.sql"));
+        let sql = std::fs::read_to_string(&kept).unwrap_or_else(|e| panic!("{}: {e}", kept.display()));
+        let old = tempfile::tempdir().unwrap();
+        let path = old.path().join("ledger.db");
+        Connection::open(&path).unwrap().execute_batch(&sql).unwrap();
+        drop(Ledger::open(&path).unwrap());
+        assert_eq!(schema(&path), newest, "a ledger of version {version} differs once it is upgraded");
+        let backup = old.path().join(format!("ledger.db.v{version}.bak"));
+        assert_eq!(backup.exists(), version < migrate::NEWEST, "a copy is kept exactly where something was upgraded");
+    }
+}
