@@ -4,11 +4,12 @@ use clap::Args;
 use serde_json::json;
 
 use super::print::Out;
-use super::wire::Shell;
+use super::wire::{Shell, reader};
 use crate::base::failure::Failure;
-use crate::base::ids::UserId;
+use crate::base::ids::{BotKey, UserId};
 use crate::host::deeds::{Deed, Done};
-use crate::host::hand::{Hand, unexpected};
+use crate::host::hand::{BOT, Hand, unexpected};
+use crate::ledger::people::{self, Subject};
 use crate::model::actor::Role;
 use std::sync::Arc;
 
@@ -45,7 +46,13 @@ pub async fn run(shell: &Shell, args: &Pair) -> Result<Out, Failure> {
         Done::Changed { changed } => changed,
         other => return Err(unexpected(&other)),
     };
-    if !changed && args.role == Role::Owner {
+    let bot = BotKey(BOT.to_owned());
+    let owner = match reader(&loaded)? {
+        Some(ledger) => ledger.read_now(|read| people::owner(read, &bot))?,
+        None => None,
+    };
+    let is_owner = owner.is_some_and(|person| person.subject == Subject::User(args.user_id));
+    if args.role == Role::Owner && !is_owner {
         return Err(Failure::refused("There is an owner already.").hint("Add this person as an operator."));
     }
     let role = args.role.as_str();
