@@ -20,6 +20,7 @@ use crate::verbs::{Outcome, Verb};
 
 /// Show what was spent; set the cap, halt or resume.
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub struct Spend {
     /// Set the cap of the meter, in US dollars. It is kept, and wins over DISCORD_OS_SPEND_CAP_USD.
     #[arg(long, value_name = "USD")]

@@ -84,8 +84,8 @@ impl Supervisor {
         let clock = Arc::clone(&self.clock);
         let mut house = House { tasks: JoinSet::new(), running: HashMap::new(), members, clock };
         let stops: Vec<Stop> = house.members.iter().map(|_| Stop::new()).collect();
-        for index in 0..house.members.len() {
-            house.start(index, stops[index].clone(), 0, Duration::ZERO);
+        for (index, stop) in stops.iter().enumerate() {
+            house.start(index, stop.clone(), 0, Duration::ZERO);
         }
         let outcome = loop {
             let ended = tokio::select! {
