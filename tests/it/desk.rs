@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use discord_os::base::clock::SystemClock;
 use discord_os::base::entropy::Entropy;
+use discord_os::sim::client::{Control, Violation};
 use discord_os::sim::{Endpoints, Options, Sim};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -16,7 +17,8 @@ use super::phone::{Phone, until};
 /// The real binary.
 pub const BIN: &str = env!("CARGO_BIN_EXE_discord-os");
 
-/// A machine with a simulator and, most of the time, a host.
+/// A machine with a simulator and, most of the time, a host. Dropped, it fails the test where the host sent what
+/// Discord would refuse.
 pub struct Desk {
     folder: TempDir,
     sim: Sim,
@@ -167,16 +169,24 @@ impl Desk {
         let marks: Vec<String> = marks.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         marks.iter().flat_map(|mark| discord_os::exec::tree::marked(mark)).map(|p| p.pid).collect()
     }
+}
 
-    /// What must hold at the end of every test: nothing was sent that Discord would not know.
-    pub async fn no_violations(&self) {
-        let found = self.owner().control.violations().await.unwrap();
-        assert!(found.is_empty(), "the host sent what Discord would refuse: {found:#?}");
-    }
+/// Asks for violations from a thread of its own: a test that ends cannot await any more.
+fn violations(endpoints: &Endpoints) -> Vec<Violation> {
+    let ask = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { Control::new(endpoints).unwrap().violations().await.unwrap() })
+    };
+    std::thread::scope(|scope| scope.spawn(ask).join().unwrap())
 }
 
 impl Drop for Desk {
     fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.crash();
+            let found = violations(self.endpoints());
+            assert!(found.is_empty(), "the host sent what Discord would refuse: {found:#?}");
+        }
         if std::thread::panicking() {
             let log = self.log();
             let tail: Vec<&str> = log.lines().rev().take(60).collect();

@@ -45,7 +45,6 @@ async fn hundred_messages_through(label: &str, fault: Fault) {
         assert_eq!(rows, 1, "{label}: message {message} has its one task and thread");
     }
     assert!(agent::starts(desk.folder()).values().all(|times| *times == 1), "{label}: a run was started twice");
-    desk.no_violations().await;
     let counters = owner.control.counters().await.unwrap();
     assert!(counters.identifies <= 3, "{label}: {counters:?}");
 }
