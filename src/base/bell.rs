@@ -20,6 +20,11 @@ impl Bell {
         self.0.notify_one();
     }
 
+    /// Whether anybody else holds this bell.
+    pub fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// Waits for a ring, at most `longest`.
     pub async fn wait(&self, longest: Duration) {
         // Which of the two ended the wait does not matter: the loop looks at the ledger either way.

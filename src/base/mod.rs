@@ -10,5 +10,6 @@ pub mod ids;
 pub mod money;
 pub mod redact;
 pub mod secret;
+pub mod split;
 pub mod stop;
 pub mod text;

@@ -21,6 +21,15 @@ pub fn tail(text: &str, max: usize) -> String {
     out
 }
 
+/// The beginning of a text, at most `max` bytes of it; no character is torn apart.
+pub fn first_bytes(text: &str, max: usize) -> &str {
+    let mut end = max.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
 /// One line: every run of white space and control characters becomes one space.
 pub fn one_line(text: &str) -> String {
     let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -37,6 +46,12 @@ pub fn plain(text: &str) -> String {
         out.push(c);
     }
     out
+}
+
+/// Text in which no mention keeps its meaning: a zero-width space stands behind each sign, so that Discord sees none
+/// and nobody can be pinged (I-20). Markdown stays.
+pub fn unpinging(text: &str) -> String {
+    text.replace('@', "@\u{200b}")
 }
 
 /// Size in bytes for people: `1 B`, `70.0 kB`, `10.5 MB` (decimal units).

@@ -43,6 +43,7 @@ pub fn run(shell: &Shell, args: &Status) -> Result<Out, Failure> {
         ),
         row("jobs", format!("{} live, {} queued, {} waiting", jobs.live, jobs.queued, jobs.waiting)),
         row("missed", status.missed.to_string()),
+        row("unsent", format!("{} held, {} failed", status.held, status.failed)),
         row("people", status.people.to_string()),
     ];
     if let Some(spend) = &status.spend {

@@ -21,6 +21,10 @@ use crate::exec::ProcessId;
 use crate::model::receipt::{Basis, Usage};
 use crate::model::task::Mode;
 
+/// Bytes of a run's answer that are kept, from its beginning: far more than anybody reads in a chat, and little for the
+/// few runs that are live (I-17).
+pub const MOST_ANSWER: usize = 1 << 20;
+
 /// What a backend can do. A value, never guessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "five independent facts, read one by one")]
@@ -80,7 +84,7 @@ pub enum Event {
 pub struct Ending {
     /// Well or badly.
     pub outcome: Outcome,
-    /// The answer, or what there is of it.
+    /// The answer, or what there is of it; at most [`MOST_ANSWER`] bytes, the beginning of a longer one.
     pub summary: String,
     /// Processes that had to be ended.
     pub ended: u32,

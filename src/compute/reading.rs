@@ -1,16 +1,13 @@
 //! Reads what a program prints: bytes in, events out. Pure.
 
-use super::Event;
+use super::{Event, MOST_ANSWER};
+use crate::base::text;
 
 /// Start of a line that tells a step instead of text.
 pub const STEP: &str = "::step ";
 
 /// Longest line that is held back to see whether it becomes a step, in bytes.
 const MAX_STEP: usize = 1000;
-
-/// What is kept of the answer, in bytes. A receipt shows far less; the rest of a long answer was
-/// streamed, and belongs in an artifact.
-const KEPT_ANSWER: usize = 256 << 10;
 
 /// What is kept of stderr, in bytes: enough for its last line.
 const KEPT_STDERR: usize = 8 << 10;
@@ -83,7 +80,7 @@ impl Stdout {
         events
     }
 
-    /// The answer so far: the last part of it when it is long.
+    /// The answer so far: the first part of it when it is long.
     pub fn answer(&self) -> &str {
         self.answer.trim()
     }
@@ -115,12 +112,13 @@ impl Stdout {
     }
 
     /// Pieces of text become one event, so that a line costs no more than a word.
-    fn say(&mut self, text: &str, events: &mut Vec<Event>) {
-        self.answer.push_str(text);
-        keep_last(&mut self.answer, KEPT_ANSWER);
+    fn say(&mut self, said: &str, events: &mut Vec<Event>) {
+        // The beginning is kept: hidden reasoning can be told from the answer only where its opening is there.
+        let room = MOST_ANSWER.saturating_sub(self.answer.len());
+        self.answer.push_str(text::first_bytes(said, room));
         match events.last_mut() {
-            Some(Event::Text(last)) => last.push_str(text),
-            _ => events.push(Event::Text(text.to_owned())),
+            Some(Event::Text(last)) => last.push_str(said),
+            _ => events.push(Event::Text(said.to_owned())),
         }
     }
 }
@@ -216,7 +214,7 @@ mod tests {
             stdout.push(&[b'x'; 10_000]);
             stderr.push("ü".repeat(1000).as_bytes());
         }
-        assert!(stdout.answer().len() <= 2 * KEPT_ANSWER && stdout.answer().starts_with('…'));
+        assert_eq!(stdout.answer().len(), MOST_ANSWER);
         assert!(stderr.tail.len() <= 2 * KEPT_STDERR);
         stderr.push(b"\nno such file\n\n");
         assert_eq!(stderr.last_line(), Some("no such file"));

@@ -173,6 +173,7 @@ pub trait Discord: Send + Sync {
     async fn respond(&self, to: &Answerable, reply: &Reply) -> Result<()>;
 
     /// Sends a message with 1 to 10 files.
+    #[allow(clippy::too_many_arguments, reason = "a send, with its files and who watches them go")]
     async fn upload(
         &self,
         channel: ChannelId,

@@ -32,6 +32,8 @@ pub struct StatusJson {
     pub missed: usize,
     /// Posts that may or may not have been sent, and are held.
     pub held: usize,
+    /// Posts that could not be sent.
+    pub failed: usize,
     /// Money.
     pub spend: Option<SpendJson>,
     /// Paired people.
@@ -105,6 +107,7 @@ pub fn nothing(pid: Option<i32>) -> StatusJson {
         jobs: JobsJson::default(),
         missed: 0,
         held: 0,
+        failed: 0,
         spend: None,
         people: 0,
     }
@@ -133,6 +136,7 @@ fn told(view: &HostView, pid: Option<i32>) -> StatusJson {
         jobs: JobsJson { live: counts.live, queued: counts.queued, waiting: counts.waiting },
         missed: view.missed,
         held: view.held,
+        failed: view.failed,
         spend: view.meter.as_ref().map(SpendJson::from),
         people: view.people.len(),
     }

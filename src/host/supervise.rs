@@ -168,9 +168,10 @@ impl House {
     }
 }
 
-/// Failures that a restart would only repeat.
+/// Failures that a restart would only repeat. Loops try Discord again by themselves where that helps, so what they give
+/// back is Discord's last word: a wrong token must not be tried again and again.
 fn fatal(why: Failure, failures: u32) -> Option<Failure> {
-    let hopeless = matches!(why.kind, Kind::Usage | Kind::Refused | Kind::AlreadyRunning);
+    let hopeless = matches!(why.kind, Kind::Usage | Kind::Refused | Kind::AlreadyRunning | Kind::Discord);
     (hopeless || failures >= MOST_FAILURES).then_some(why)
 }
 

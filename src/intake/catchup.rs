@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::door::Door;
+use super::lacks::Lack;
 use crate::base::bell::Bell;
 use crate::base::failure::{Failure, LogAndGoOn};
 use crate::base::ids::{ChannelId, MessageId};
 use crate::base::stop::Stop;
 use crate::discord::error::{DiscordError, ErrorKind};
+use crate::ledger::LedgerError;
 use crate::ledger::channels::{self, Heard, Listening};
-use crate::ledger::{LedgerError, bots};
 
 /// Time between two looks while nothing asks for one: a connection that has gone deaf costs no more than this, which
 /// is under the age at which an order is held.
@@ -105,7 +106,7 @@ impl Catchup {
         let Some(found) = found.log_and_go_on("the channels to read could not be listed") else { return Ok(()) };
         for channel in found {
             match self.read(&channel).await {
-                Ok(()) => {}
+                Ok(()) => self.door.lacks(Lack::Channel(channel.id), None).await,
                 Err(Trouble::Discord(e)) if e.kind == ErrorKind::Unauthorized => return Err(e.into()),
                 Err(Trouble::Discord(e)) => self.unreadable(&channel, &e).await,
                 Err(Trouble::Ledger(e)) => tracing::error!("channel {} could not be read: {e}", channel.id),
@@ -164,13 +165,13 @@ impl Catchup {
             return;
         }
         let (bot, id, thread) = (self.door.tools().bot.clone(), channel.id, channel.listening == Listening::Thread);
-        let done = self.door.ledger().write("link", move |tx| {
-            if thread {
-                return if gone { channels::retire(tx, &bot, id, true) } else { Ok(()) };
-            }
-            bots::set_link_why(tx, &bot, Some(&complaint(id, gone)))
-        });
-        done.await.log_and_go_on("an unreadable channel could not be recorded");
+        if !thread {
+            return self.door.lacks(Lack::Channel(id), Some(complaint(id, gone))).await;
+        }
+        if gone {
+            let done = self.door.ledger().write("link", move |tx| channels::retire(tx, &bot, id, true));
+            done.await.log_and_go_on("a thread that is gone could not be recorded");
+        }
     }
 }
 

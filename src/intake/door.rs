@@ -4,14 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::hear::{self, Incoming};
+use super::lacks::{Lack, Lacks};
 use super::server::ServerTime;
 use super::tap;
 use crate::base::clock::Millis;
+use crate::base::failure::LogAndGoOn;
 use crate::base::ids::{ChannelId, MessageId, RoleId};
 use crate::discord::error::ErrorKind;
 use crate::discord::{Answerable, Discord, Page};
 use crate::ledger::inbox::Via;
-use crate::ledger::{self, Ledger, LedgerError, bots, channels, inbox, people};
+use crate::ledger::{self, Ledger, bots, channels, inbox, people};
 use crate::model::interaction::Interaction;
 use crate::model::message::Message;
 use crate::model::reply::Reply;
@@ -37,12 +39,13 @@ pub struct Door {
     discord: Arc<dyn Discord>,
     tools: Tools,
     server: ServerTime,
+    lacks: Lacks,
 }
 
 impl Door {
     /// A door to a ledger.
     pub fn new(ledger: Ledger, discord: Arc<dyn Discord>, tools: Tools) -> Self {
-        Self { ledger, discord, tools, server: ServerTime::default() }
+        Self { ledger, discord, tools, server: ServerTime::default(), lacks: Lacks::default() }
     }
 
     pub(super) fn ledger(&self) -> &Ledger {
@@ -55,6 +58,21 @@ impl Door {
 
     pub(super) fn tools(&self) -> &Tools {
         &self.tools
+    }
+
+    /// Says on the card that something is missing while everything else works, or (`None`) that it no longer is.
+    pub(super) async fn lacks(&self, lack: Lack, what: Option<String>) {
+        if !self.lacks.set(lack, what) {
+            return;
+        }
+        let (bot, all) = (self.tools.bot.clone(), self.lacks.text());
+        let done = self.ledger.write("link", move |tx| bots::set_link_why(tx, &bot, all.as_deref()));
+        done.await.log_and_go_on("what is missing could not be recorded");
+    }
+
+    /// All that is missing now, in sentences.
+    pub(super) fn missing(&self) -> Option<String> {
+        self.lacks.text()
     }
 
     /// Takes a message. One that was heard before changes nothing (I-1).
@@ -73,7 +91,7 @@ impl Door {
             hear::hear(tx, &tools, &first)
         });
         match taken.await {
-            Err(error) if poisonous(&error) => {
+            Err(error) if error.comes_again() => {
                 let tools = self.tools.clone();
                 let kept = self.ledger.write("message", move |tx| {
                     save(tx, &tools, mark.as_ref())?;
@@ -108,7 +126,7 @@ impl Door {
             tap::tap(tx, &tools, &heard)
         });
         let reply = match decided.await {
-            Err(error) if poisonous(&error) => {
+            Err(error) if error.comes_again() => {
                 tracing::error!("an interaction could not be decided: {error}");
                 self.save(mark).await?;
                 Some(Reply::private("Something went wrong here; nothing was done. The host's log says more."))
@@ -157,7 +175,7 @@ impl Door {
             channels::advance(tx, &tools.bot, channel, to, tools.clock.now())
         });
         match taken.await {
-            Err(error) if poisonous(&error) => self.page_singly(channel, all, to).await,
+            Err(error) if error.comes_again() => self.page_singly(channel, all, to).await,
             result => result,
         }
     }
@@ -168,7 +186,7 @@ impl Door {
             let (tools, first) = (self.tools.clone(), incoming.clone());
             let taken = self.ledger.write("catchup", move |tx| hear::hear(tx, &tools, &first)).await;
             if let Err(error) = taken {
-                if !poisonous(&error) {
+                if !error.comes_again() {
                     return Err(error);
                 }
                 let tools = self.tools.clone();
@@ -223,9 +241,4 @@ fn save(tx: &ledger::Write<'_>, tools: &Tools, mark: Option<&Mark>) -> ledger::R
         Some(mark) => bots::save_seq(tx, &tools.bot, &mark.session, mark.seq),
         None => Ok(()),
     }
-}
-
-/// Whether an error would come back each time the same event is taken again.
-fn poisonous(error: &LedgerError) -> bool {
-    matches!(error, LedgerError::Corrupt(_) | LedgerError::Illegal(_) | LedgerError::Panicked(_))
 }

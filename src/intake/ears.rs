@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use super::budget::{self, Used};
 use super::door::{Door, Mark, Pending};
+use super::lacks::Lack;
 use crate::base::bell::Bell;
 use crate::base::clock::Millis;
 use crate::base::failure::{Failure, LogAndGoOn};
@@ -38,7 +39,6 @@ pub struct LedgerEars {
 struct Shown {
     link: Option<&'static str>,
     at: Millis,
-    lacks: Option<String>,
 }
 
 impl LedgerEars {
@@ -47,12 +47,9 @@ impl LedgerEars {
         Self { door, answers, look, unsaved: Mutex::default(), shown: Mutex::default() }
     }
 
-    /// Says on the card what is missing while everything else works.
-    pub async fn lacks(&self, what: Option<String>) {
-        self.shown().lacks.clone_from(&what);
-        let bot = self.door.tools().bot.clone();
-        let done = self.door.ledger().write("link", move |tx| bots::set_link_why(tx, &bot, what.as_deref()));
-        done.await.log_and_go_on("what is missing could not be recorded");
+    /// Says on the card that something is missing while everything else works, or (`None`) that it no longer is.
+    pub async fn lacks(&self, lack: Lack, what: Option<String>) {
+        self.door.lacks(lack, what).await;
     }
 
     fn shown(&self) -> std::sync::MutexGuard<'_, Shown> {
@@ -206,7 +203,7 @@ impl Ears for LedgerEars {
             }
             (shown.link, shown.at) = (Some(state), at);
             // Up again, what went wrong before is over; what is missing still is.
-            if state == "up" { shown.lacks.clone() } else { why }
+            if state == "up" { self.door.missing() } else { why }
         };
         let bot = self.door.tools().bot.clone();
         let done = self.door.ledger().write("link", move |tx| {

@@ -6,6 +6,7 @@ pub mod catchup;
 pub mod door;
 pub mod ears;
 mod hear;
+pub mod lacks;
 mod server;
 mod tap;
 
@@ -15,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::base::failure::{Failure, LogAndGoOn};
+use crate::base::failure::{Failure, Kind, LogAndGoOn};
 use crate::base::secret::Secret;
 use crate::base::stop::Stop;
 use crate::discord::Discord;
@@ -29,6 +30,7 @@ use crate::verbs::Tools;
 use catchup::Catchup;
 use door::{Door, Pending};
 use ears::LedgerEars;
+use lacks::Lack;
 
 /// Answers to interactions that may wait to be sent: more than a person can press within 3 s, and a bound (I-17).
 const MAX_PENDING: usize = 256;
@@ -77,7 +79,8 @@ impl Intake {
     /// Hears until `stop`.
     ///
     /// # Errors
-    /// When Discord refuses us for good (a wrong token, a fatal close); the host is Off then and its card says why.
+    /// [`Kind::Discord`] when Discord refuses us for good (a wrong token, a fatal close); the host is Off then and its
+    /// card says why. Else the ledger's own.
     pub async fn run(self, stop: Stop) -> Result<(), Failure> {
         let catchup = Catchup::new(Arc::clone(&self.door));
         let (answers, pending) = mpsc::channel(MAX_PENDING);
@@ -96,7 +99,10 @@ impl Intake {
         if tokio::time::timeout(LAST_ANSWERS, wait).await.is_err() {
             tracing::info!("Some answers were not sent in time.");
         }
-        if let Err(failure) = &result {
+        // Trouble of our own (a full disk) may pass; only Discord's no turns the host off.
+        if let Err(failure) = &result
+            && failure.kind == Kind::Discord
+        {
             self.door.power_off(failure).await;
         }
         result
@@ -106,11 +112,11 @@ impl Intake {
     async fn pump(&self, ears: Arc<LedgerEars>, stop: Stop) -> Result<(), Failure> {
         let asked = if self.parts.message_content { Intents::WITH_CONTENT } else { Intents::BASE };
         if asked == Intents::BASE {
-            ears.lacks(Some(NO_CONTENT.to_owned())).await;
+            ears.lacks(Lack::Content, Some(NO_CONTENT.to_owned())).await;
         }
         match self.session(&ears, asked, &stop).await {
             Err(failure) if asked == Intents::WITH_CONTENT && close::lacks_intent(&failure) => {
-                ears.lacks(Some(NO_CONTENT.to_owned())).await;
+                ears.lacks(Lack::Content, Some(NO_CONTENT.to_owned())).await;
                 self.session(&ears, Intents::BASE, &stop).await
             }
             result => result,

@@ -31,7 +31,7 @@ pub(super) fn tap(tx: &Write<'_>, tools: &Tools, interaction: &Interaction) -> l
             };
             (Some(signed), Some(answer))
         }
-        Err(answer) => (None, answer),
+        Err(answer) => (None, answer.map(|answer| *answer)),
     };
     let ended = Ended {
         verb: signed.as_ref().map_or("unknown", |signed| signed.tap.verb.as_str()),
@@ -57,7 +57,7 @@ fn order(interaction: &Interaction, verb: Verb) -> Order {
 }
 
 /// A believed custom id and what it asks for (`None`: nothing), or what is answered instead.
-type Understood = std::result::Result<(Signed, Option<Verb>), Option<Answer>>;
+type Understood = std::result::Result<(Signed, Option<Verb>), Option<Box<Answer>>>;
 
 fn read(read: &Read<'_>, tools: &Tools, interaction: &Interaction) -> ledger::Result<Understood> {
     let custom_id = match &interaction.act {
@@ -90,7 +90,7 @@ fn read(read: &Read<'_>, tools: &Tools, interaction: &Interaction) -> ledger::Re
 }
 
 fn no(outcome: Outcome, text: &str) -> Understood {
-    Err(Some(Answer { outcome, reply: Reply::private(text), task: None }))
+    Err(Some(Box::new(Answer { outcome, reply: Reply::private(text), task: None })))
 }
 
 /// The digest that the proof must cover. The outer `None`: what is to be decided does not exist.

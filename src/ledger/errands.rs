@@ -72,6 +72,12 @@ pub fn failed(tx: &Write<'_>, task: &TaskId, why: &str) -> Result<()> {
     mirrors::touch_job(tx, task)
 }
 
+/// Whether it is certain that a task gets no thread.
+pub fn has_failed(read: &Read<'_>, task: &TaskId) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM errands WHERE kind = 'open_thread' AND subject = ?1 AND state = 'failed')";
+    Ok(read.db.prepare_cached(sql)?.query_row(params![task.as_str()], |row| row.get(0))?)
+}
+
 /// It did not work now; it is tried again from `next_at` on.
 pub fn put_off(tx: &Write<'_>, task: &TaskId, next_at: Millis, why: &str) -> Result<()> {
     tx.db.execute(

@@ -26,6 +26,22 @@ pub enum LedgerError {
     Closed,
 }
 
+impl LedgerError {
+    /// Whether the same write would fail in the same way each time. Others may work later: the file was busy, the disk
+    /// was full.
+    pub fn comes_again(&self) -> bool {
+        use rusqlite::ErrorCode as E;
+        match self {
+            Self::Corrupt(_) | Self::Illegal(_) | Self::Panicked(_) => true,
+            Self::Sql(rusqlite::Error::SqliteFailure(e, _)) => {
+                matches!(e.code, E::ConstraintViolation | E::TypeMismatch | E::TooBig | E::ParameterOutOfRange)
+            }
+            Self::Sql(_) => true,
+            Self::Commit(_) | Self::Closed => false,
+        }
+    }
+}
+
 impl From<LedgerError> for Failure {
     fn from(error: LedgerError) -> Self {
         let kind = if matches!(error, LedgerError::Corrupt(_)) { Kind::Integrity } else { Kind::Failed };

@@ -82,6 +82,8 @@ pub struct Mirror {
     pub shown_hash: Option<String>,
     /// Nonce of its first post.
     pub nonce: String,
+    /// When that post was begun, where it was.
+    pub posting_at: Option<Millis>,
     /// Revision that is wanted.
     pub wanted_rev: i64,
     /// Revision that is shown.
@@ -93,7 +95,7 @@ pub struct Mirror {
 /// A thread that could not be opened leaves what was meant for it to the channel of the ask.
 const FROM: &str = "SELECT m.mirror_id, m.kind, m.subject, m.state, m.message_id, m.shown_hash, m.nonce, m.wanted_rev,
     m.shown_rev, m.tries, m.channel_id, CASE WHEN m.target_kind = 'channel' THEN CAST(m.target_id AS INTEGER)
-        ELSE coalesce(t.thread_id, CASE e.state WHEN 'failed' THEN t.channel_id END) END AS place
+        ELSE coalesce(t.thread_id, CASE e.state WHEN 'failed' THEN t.channel_id END) END AS place, m.posting_at
     FROM mirrors m
     LEFT JOIN tasks t ON m.target_kind = 'thread' AND t.task_id = m.target_id
     LEFT JOIN errands e ON e.kind = 'open_thread' AND e.subject = t.task_id";
@@ -125,6 +127,7 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<(String, Mirror)> {
         message,
         shown_hash: row.get(5)?,
         nonce: row.get(6)?,
+        posting_at: row.get::<_, Option<i64>>(12)?.map(Millis),
         wanted_rev: row.get(7)?,
         shown_rev: row.get(8)?,
         tries: row.get(9)?,
@@ -168,11 +171,12 @@ pub fn next_at(read: &Read<'_>, bot: &BotKey, now: Millis) -> Result<Option<Mill
     Ok(at.map(Millis))
 }
 
-/// The first post is about to be sent.
-pub fn posting(tx: &Write<'_>, id: MirrorId, channel: ChannelId) -> Result<()> {
+/// The first post is about to be sent, for the first time or once more.
+pub fn posting(tx: &Write<'_>, id: MirrorId, channel: ChannelId, now: Millis) -> Result<()> {
     tx.db.execute(
-        "UPDATE mirrors SET state = 'posting', channel_id = ?2 WHERE mirror_id = ?1 AND state <> 'closed'",
-        params![id.0, channel.sql()],
+        "UPDATE mirrors SET state = 'posting', channel_id = ?2, posting_at = min(coalesce(posting_at, ?3), ?3)
+         WHERE mirror_id = ?1 AND state <> 'closed'",
+        params![id.0, channel.sql(), now.0],
     )?;
     Ok(())
 }
@@ -194,7 +198,7 @@ pub struct Shown {
 pub fn shown(tx: &Write<'_>, id: MirrorId, shown: &Shown) -> Result<()> {
     tx.db.execute(
         "UPDATE mirrors SET state = 'shown', channel_id = ?2, message_id = ?3, shown_hash = ?4,
-                shown_rev = max(shown_rev, ?5), tries = 0, next_at = 0, why = NULL
+                shown_rev = max(shown_rev, ?5), posting_at = NULL, tries = 0, next_at = 0, why = NULL
          WHERE mirror_id = ?1 AND state <> 'closed'",
         params![id.0, shown.channel.sql(), shown.message.sql(), shown.hash, shown.rev],
     )?;
@@ -228,7 +232,7 @@ pub fn deleted(tx: &Write<'_>, channel: ChannelId, messages: &[MessageId]) -> Re
 
 fn again_sql(which: &str) -> String {
     format!(
-        "UPDATE mirrors SET state = 'wanted', message_id = NULL, channel_id = NULL, shown_hash = NULL,
+        "UPDATE mirrors SET state = 'wanted', message_id = NULL, channel_id = NULL, shown_hash = NULL, posting_at = NULL,
                 nonce = 'm' || lower(hex(randomblob(11))), wanted_rev = wanted_rev + 1
          WHERE {which} AND state <> 'closed'"
     )

@@ -4,7 +4,7 @@ use rusqlite::{Row, params};
 
 use super::{LedgerError, Read, Result, Write, mirrors, tasks};
 use crate::base::clock::Millis;
-use crate::base::ids::{BotKey, ChannelId, MessageId, OutboxId, RunId, TaskId, UserId};
+use crate::base::ids::{BotKey, ChannelId, MessageId, OutboxId, RunId, TaskCode, TaskId, UserId};
 use crate::model::card::Post;
 
 /// Where a fact is said. Resolved when it is sent, since a thread may not exist yet.
@@ -69,6 +69,20 @@ pub fn say(
     ])?;
     let row = rows.next()?;
     Ok(row.map(|r| r.get(0)).transpose()?.map(OutboxId))
+}
+
+/// Records the receipt of a run that has ended, for its task's thread. Relay writes its text from the ledger when it
+/// sends it. A second call changes nothing.
+pub fn receipt(tx: &Write<'_>, run: &RunId, now: Millis) -> Result<()> {
+    let (bot, task, code, turn) = tx.db.query_row(
+        "SELECT t.bot_key, t.task_id, t.code, r.turn FROM runs r JOIN tasks t ON t.task_id = r.task_id
+         WHERE r.run_id = ?1",
+        params![run.as_str()],
+        |row| Ok((BotKey(row.get(0)?), TaskId(row.get(1)?), TaskCode(row.get(2)?), row.get::<_, u32>(3)?)),
+    )?;
+    let post = Post::text(format!("Receipt of {code}, turn {turn}."));
+    say(tx, &bot, &Target::Thread(task), &Said::Receipt(run.clone()), &post, now)?;
+    Ok(())
 }
 
 /// A recorded fact that is not said yet.

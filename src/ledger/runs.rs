@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::{LedgerError, Read, Result, Write, mirrors};
+use super::{LedgerError, Read, Result, Write, mirrors, outbox};
 use crate::base::clock::Millis;
 use crate::base::ids::{HostId, RunId, TaskId};
 use crate::exec::ProcessId;
@@ -97,7 +97,7 @@ pub fn create(tx: &Write<'_>, new: &NewRun, now: Millis) -> Result<u32> {
     Ok(turn)
 }
 
-/// Moves a run on, or says that it cannot. Cards that show it are marked.
+/// Moves a run on, or says that it cannot. Cards that show it are marked. A run that ends gets its receipt, once.
 ///
 /// # Errors
 /// [`LedgerError::Illegal`] where the state takes no such event; nothing is changed then.
@@ -120,6 +120,8 @@ pub fn apply(tx: &Write<'_>, id: &RunId, event: RunEvent, now: Millis) -> Result
             "UPDATE approvals SET state = 'lapsed' WHERE run_id = ?1 AND state = 'pending'",
             params![id.as_str()],
         )?;
+        // Whoever ends a run owes its receipt in the same transaction, so that none is forgotten.
+        outbox::receipt(tx, id, now)?;
     }
     touch(tx, id)?;
     Ok(next)

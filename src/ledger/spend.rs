@@ -117,6 +117,12 @@ pub fn reserve(
     Ok(Reserved::Yes)
 }
 
+/// Gives back what is reserved for a run that did not start after all.
+pub fn release(tx: &Write<'_>, run: &RunId) -> Result<()> {
+    tx.db.execute("DELETE FROM spend WHERE run_id = ?1 AND settled = 0", params![run.as_str()])?;
+    mirrors::touch_hosts(tx)
+}
+
 /// Settles a run: what it cost replaces what was reserved. A second call changes nothing.
 pub fn settle(tx: &Write<'_>, run: &RunId, cost: MicroUsd, basis: Basis) -> Result<()> {
     tx.db.execute(
@@ -138,4 +144,66 @@ pub fn of_run(read: &Read<'_>, run: &RunId) -> Result<Option<(MicroUsd, Basis)>>
     let Some((spent, basis)) = found else { return Ok(None) };
     let basis = Basis::parse(&basis).ok_or_else(|| LedgerError::Corrupt(format!("basis {basis:?}")))?;
     Ok(Some((MicroUsd(spent), basis)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::ids::{BotKey, ChannelId, TaskId};
+    use crate::ledger::{Ledger, bots, control, runs, tasks};
+    use crate::model::run::RunState;
+    use crate::model::task::Mode;
+
+    fn a_run(tx: &Write<'_>, host: &HostId, name: &str) -> Result<RunId> {
+        let (bot, id, task) = (BotKey("main".into()), RunId(name.into()), TaskId(format!("task {name}")));
+        bots::ensure(tx, &bot, host)?;
+        let new = tasks::NewTask {
+            id: task.clone(),
+            bot,
+            channel: ChannelId(1),
+            guild: None,
+            ask_message: None,
+            asker: "local".into(),
+            asker_name: "me".into(),
+            text: "what?".into(),
+            mode: Mode::Question,
+        };
+        tasks::create(tx, &new, Millis(1))?;
+        let run = runs::NewRun {
+            id: id.clone(),
+            task,
+            prompt: "what?".into(),
+            backend: "fake".into(),
+            state: RunState::Queued,
+            host: host.clone(),
+            mark: name.into(),
+        };
+        runs::create(tx, &run, Millis(1))?;
+        Ok(id)
+    }
+
+    #[tokio::test]
+    async fn i_8_nothing_is_reserved_over_the_cap_and_what_is_not_spent_is_given_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(&dir.path().join("ledger.db")).unwrap();
+        let host = HostId("h".into());
+        let work = move |tx: &Write<'_>| {
+            control::start_host(tx, &host, "boot", Millis(1))?;
+            open(tx, &host, &MeterId("m".into()), MicroUsd(100), Millis(1))?;
+            let (one, two) = (a_run(tx, &host, "one")?, a_run(tx, &host, "two")?);
+            assert_eq!(reserve(tx, &host, &one, MicroUsd(60), Basis::Unknown, Millis(2))?, Reserved::Yes);
+            assert_eq!(reserve(tx, &host, &two, MicroUsd(41), Basis::Unknown, Millis(2))?, Reserved::OverCap);
+            release(tx, &one)?;
+            assert_eq!(reserve(tx, &host, &two, MicroUsd(41), Basis::Unknown, Millis(3))?, Reserved::Yes);
+            settle(tx, &two, MicroUsd(70), Basis::Exact)?;
+            // Settled once, for ever.
+            settle(tx, &two, MicroUsd(0), Basis::Exact)?;
+            release(tx, &two)?;
+            let meter = meter(tx, &host)?.unwrap();
+            assert_eq!((meter.spent, meter.reserved), (MicroUsd(70), MicroUsd(0)));
+            assert_eq!(reserve(tx, &host, &one, MicroUsd(31), Basis::Unknown, Millis(4))?, Reserved::OverCap);
+            Ok(())
+        };
+        ledger.write("test", work).await.unwrap();
+    }
 }

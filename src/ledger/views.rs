@@ -120,6 +120,8 @@ pub struct HostView {
     pub missed: usize,
     /// Posts that may or may not have been sent, and are held.
     pub held: usize,
+    /// Posts that could not be sent.
+    pub failed: usize,
     /// Money.
     pub meter: Option<spend::Meter>,
     /// Paired people, owner first; at most [`PEOPLE`].
@@ -138,6 +140,8 @@ const COUNTS: &str = "SELECT state, count(*) FROM runs WHERE host_id = ?1
 const MISSED: &str = "SELECT count(*) FROM inbox WHERE bot_key = ?1 AND state = 'held'";
 
 const HELD: &str = "SELECT count(*) FROM outbox WHERE bot_key = ?1 AND state = 'held'";
+
+const FAILED: &str = "SELECT count(*) FROM outbox WHERE bot_key = ?1 AND state = 'failed'";
 
 const PAIRED: &str = "SELECT user_id, role, name, kind FROM people WHERE bot_key = ?1
     ORDER BY role <> 'owner', at, user_id LIMIT ?2";
@@ -161,6 +165,7 @@ pub fn host_view(read: &Read<'_>, host: &HostId, bot: &BotKey) -> Result<Option<
         counts: counts(read, host)?,
         missed: counted(MISSED)?,
         held: counted(HELD)?,
+        failed: counted(FAILED)?,
         meter: spend::meter(read, host)?,
         people: people(read, bot)?,
         jobs: jobs(read, bot)?,
@@ -188,6 +193,7 @@ fn host_row(row: &Row<'_>) -> rusqlite::Result<(String, Option<String>, HostView
         counts: Counts::default(),
         missed: 0,
         held: 0,
+        failed: 0,
         meter: None,
         people: Vec::new(),
         jobs: Vec::new(),

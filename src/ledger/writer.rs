@@ -85,7 +85,10 @@ impl Writer {
 
     pub(super) fn bell(&self) -> Bell {
         let bell = Bell::new();
-        self.bells.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(bell.clone());
+        let mut bells = self.bells.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // Nobody waits for a bell that is only ours any more; kept, they would grow with every run (I-17).
+        bells.retain(Bell::is_shared);
+        bells.push(bell.clone());
         bell
     }
 

@@ -1,7 +1,30 @@
 //! Hidden reasoning: what a model says to itself is shown nowhere.
 
+use crate::base::redact::redact;
+
 /// Names of the blocks that models think in.
 const BLOCKS: [&str; 7] = ["thinking", "think", "reasoning", "reflection", "scratchpad", "antthinking", "analysis"];
+
+/// Characters in which the attributes of an opening tag must end; what goes on for longer is no tag.
+const LONGEST_TAG: usize = 200;
+
+/// What an agent wrote, fit to be recorded and shown: no hidden reasoning, no secrets, no signed links. Needs the whole
+/// text, since a block or a key can stand across two pieces of it.
+pub fn showable(text: &str) -> String {
+    redact(&strip(text))
+}
+
+/// The same of a text that is still being written: what may be the beginning of a tag or of a key waits for its end.
+pub fn showable_so_far(text: &str) -> String {
+    // Keys and tags are ASCII; scripts that put no spaces between words are not held back.
+    let last = text.char_indices().rfind(|(_, c)| c.is_whitespace() || !c.is_ascii());
+    let word = last.map_or(0, |(at, c)| at + c.len_utf8());
+    let tag = text[..word].rfind('<').filter(|at| {
+        let open = &text[*at..word];
+        !open.contains(['>', '\n']) && open.chars().count() <= LONGEST_TAG
+    });
+    showable(&text[..tag.unwrap_or(word)])
+}
 
 /// The text without blocks of reasoning. A block that never ends is cut to the end; a block whose beginning lies
 /// before the text (a tail of an answer) is cut from the start.
@@ -55,7 +78,7 @@ fn opening(rest: &str, open: &str) -> Option<usize> {
     let after = rest.strip_prefix(open)?;
     let fits = after.starts_with('>') || after.starts_with(char::is_whitespace);
     // A tag that is not closed within a line of sensible length is no tag.
-    let end = after.char_indices().take(200).find(|(_, c)| *c == '>' || *c == '\n')?;
+    let end = after.char_indices().take(LONGEST_TAG).find(|(_, c)| *c == '>' || *c == '\n')?;
     (fits && end.1 == '>').then_some(open.len() + end.0 + 1)
 }
 

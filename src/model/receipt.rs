@@ -5,6 +5,18 @@ use serde::{Deserialize, Serialize};
 use super::object::ObjectJson;
 use super::run::RunState;
 use crate::base::ids::{RunId, TaskCode, TaskId};
+use crate::base::{split, text};
+
+/// Messages that a long answer may take before its receipt; what needs more becomes a file (DESIGN 5).
+pub const PARTS: usize = 4;
+
+/// Code points of such a message: Discord's 2,000 less room for the mark of an outbox row.
+pub const PART: usize = 1_960;
+
+/// The messages that an answer takes. Nobody is pinged by them.
+pub fn parts(answer: &str) -> Vec<String> {
+    split::split(&text::unpinging(answer), PART)
+}
 
 /// How an amount of money is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

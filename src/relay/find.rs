@@ -10,8 +10,8 @@ use crate::model::message::Message;
 /// Messages of one page.
 const PAGE: u8 = 100;
 
-/// Pages that are read at most: 2,000 messages since the row was recorded decide nothing any more.
-const PAGES: usize = 20;
+/// Pages that are read at most (I-17): 10,000 messages since the send was begun are hours of a lively channel.
+const PAGES: usize = 100;
 
 /// Clocks of this machine and of Discord may have drifted this far apart while a row waited.
 const SKEW: Duration = Duration::from_secs(120);

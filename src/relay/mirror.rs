@@ -39,7 +39,7 @@ pub(super) async fn serve(hands: &Hands, due: &Mirror) -> Result<Took> {
             }
             edit(hands, &mirror, (channel, message), painted).await
         }
-        (MirrorState::Posting, _) => match find_again(hands, id, channel).await {
+        (MirrorState::Posting, _) => match find_again(hands, &mirror, channel).await {
             Ok(Some(message)) => {
                 // What it says is not known, so the revision stays behind and an edit follows.
                 let shown = Shown { channel, message, hash: None, rev: mirror.shown_rev };
@@ -78,8 +78,8 @@ async fn anew(hands: &Hands, id: MirrorId) -> Result<Took> {
 }
 
 async fn post(hands: &Hands, mirror: &Mirror, channel: ChannelId, painted: Painted) -> Result<Took> {
-    let id = mirror.id;
-    hands.ledger.write("mirror-post", move |tx| mirrors::posting(tx, id, channel)).await?;
+    let (id, now) = (mirror.id, hands.clock.now());
+    hands.ledger.write("mirror-post", move |tx| mirrors::posting(tx, id, channel, now)).await?;
     let post = Post { body: painted.body, reply_to: None, pings: Vec::new() };
     match hands.discord.send(channel, &post, &Nonce(mirror.nonce.clone())).await {
         Ok(sent) => note_shown(hands, mirror, (channel, sent.id), painted.hash).await,
@@ -110,14 +110,17 @@ async fn trouble(hands: &Hands, mirror: &Mirror, error: &DiscordError) -> Result
     Ok(took(error, wait))
 }
 
+/// The message of a first post that may have been sent. Everything that was written since then is looked through,
+/// however lively the channel is, so that it cannot get a second card.
 async fn find_again(
     hands: &Hands,
-    id: MirrorId,
+    mirror: &Mirror,
     channel: ChannelId,
 ) -> std::result::Result<Option<MessageId>, DiscordError> {
-    match own_since(hands, channel, Duration::ZERO).await? {
-        Sight::All(messages) => Ok(messages.iter().find(|m| carries(m, id)).map(|m| m.id)),
-        // A second card shows nothing wrong, so it is better than none.
+    let age = mirror.posting_at.map_or(Duration::ZERO, |at| hands.clock.now().since(at));
+    match own_since(hands, channel, age).await? {
+        Sight::All(messages) => Ok(messages.iter().find(|m| carries(m, mirror.id)).map(|m| m.id)),
+        // Without the right to read back, a second card that shows nothing wrong is better than none.
         Sight::Unclear(_) => Ok(None),
     }
 }

@@ -12,7 +12,6 @@ pub mod mirror;
 mod outbox;
 mod paint;
 mod place;
-pub mod split;
 #[cfg(test)]
 mod tests;
 

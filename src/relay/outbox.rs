@@ -4,8 +4,8 @@
 use super::cards::receipt;
 use super::find::{Sight, own_since};
 use super::hands::{Hands, Took, message_gone, took};
-use super::split;
 use crate::base::ids::{ChannelId, MessageId};
+use crate::base::split;
 use crate::discord::Nonce;
 use crate::discord::error::{DiscordError, ErrorKind, Retry};
 use crate::ledger::outbox::{self, Said, Saying, Target};
@@ -14,7 +14,7 @@ use crate::model::card::{Block, Body, Post};
 use crate::model::message::Message;
 
 /// Code points of a text that leave room for its mark.
-const PART: usize = receipt::PART;
+const PART: usize = crate::model::receipt::PART;
 
 /// Messages that one row may become: nonce and mark count them with one digit.
 const PARTS: usize = 9;

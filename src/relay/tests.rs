@@ -26,7 +26,7 @@ struct Desk {
     _dir: tempfile::TempDir,
     ledger: Ledger,
     discord: Arc<Boxed>,
-    running: Option<(Stop, tokio::task::JoinHandle<()>)>,
+    running: Option<(Stop, tokio::task::JoinSet<()>)>,
 }
 
 fn ids() -> (HostId, BotKey) {
@@ -68,14 +68,16 @@ impl Desk {
             face: face(),
         });
         let stop = Stop::new();
-        self.running = Some((stop.clone(), tokio::spawn(relay.run(stop))));
+        let mut task = tokio::task::JoinSet::new();
+        task.spawn(relay.run(stop.clone()));
+        self.running = Some((stop, task));
     }
 
     /// Ends relay as a power cut would: nothing of it runs on.
     async fn crash(&mut self) {
-        let (_, task) = self.running.take().unwrap();
-        task.abort();
-        assert!(task.await.unwrap_err().is_cancelled());
+        let (_, mut task) = self.running.take().unwrap();
+        task.abort_all();
+        assert!(task.join_next().await.unwrap().unwrap_err().is_cancelled());
     }
 
     async fn write<T: Send + 'static>(&self, work: impl FnOnce(&Write<'_>) -> ledger::Result<T> + Send + 'static) -> T {
@@ -399,6 +401,26 @@ async fn what_is_refused_fails_with_a_reason_and_the_next_goes_on() {
     desk.say(Target::Channel(STAFF), "good").await;
     desk.start();
     desk.until("the next", |d| d.texts(STAFF) == ["good"]).await;
+    desk.want_host().await;
+    desk.settled().await;
+    let card = desk.discord.messages(STAFF).into_iter().find(|m| !m.custom_ids.is_empty()).unwrap();
+    assert!(card.component_text.concat().contains("1 message could not be sent"));
+}
+
+#[tokio::test]
+async fn i_12_in_a_lively_channel_a_first_post_that_broke_off_makes_no_second_card() {
+    let mut desk = Desk::new().await;
+    desk.want_host().await;
+    desk.discord.fault("send", Some(STAFF), Fault::Hang);
+    desk.start();
+    desk.until("it is there", |d| d.discord.messages(STAFF).len() == 1).await;
+    desk.crash().await;
+    for n in 0..250 {
+        desk.discord.add(STAFF, PERSON, &format!("chatter {n}"));
+    }
+    desk.start();
+    desk.settled().await;
+    assert_eq!(desk.discord.messages(STAFF).iter().filter(|m| !m.custom_ids.is_empty()).count(), 1);
 }
 
 #[tokio::test]
@@ -407,7 +429,7 @@ async fn a_stop_lets_a_send_end() {
     desk.want_host().await;
     desk.start();
     desk.settled().await;
-    let (stop, task) = desk.running.take().unwrap();
+    let (stop, mut task) = desk.running.take().unwrap();
     stop.stop();
-    tokio::time::timeout(Duration::from_secs(10), task).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(10), task.join_next()).await.unwrap().unwrap().unwrap();
 }

@@ -5,24 +5,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::base::failure::{Failure, LogAndGoOn};
-use crate::base::money::MicroUsd;
+use crate::base::failure::{Failure, Kind, LogAndGoOn};
 use crate::base::stop::Stop;
 use crate::base::text;
-use crate::ledger::{objects as rows, runs, spend, steps, tasks};
-use crate::model::receipt::Basis;
+use crate::ledger::{errands, objects as rows, runs, tasks};
+use crate::model::reasoning;
 use crate::model::run::RunEvent;
 use crate::objects::index::InLedger;
 use crate::objects::place::Place;
 use crate::objects::put::{self, Item};
 
-use super::{WorkParts, claim};
+use super::{WorkParts, answer};
 
-/// Most files of one run that are stored; more are named in the steps and stay in the folder (I-17).
+/// Most files of one run that are stored; more are counted on the receipt and stay in the folder (I-17).
 const MOST_FILES: usize = 50;
 
 /// Longest sleep while the thread is not open yet or an upload is to be tried again.
 const PAUSE: Duration = Duration::from_secs(5);
+
+/// Characters of what the receipt says about files that could not be stored.
+const AMISS: usize = 1_000;
 
 /// Tries for a file before the receipt goes out without it; the file stays in the folder.
 const TRIES: u32 = 5;
@@ -39,63 +41,55 @@ pub async fn make_folder(parts: &WorkParts, run: &runs::Run) -> Result<PathBuf, 
     Ok(folder)
 }
 
-fn folder(parts: &WorkParts, run: &runs::Run) -> PathBuf {
+pub(super) fn folder(parts: &WorkParts, run: &runs::Run) -> PathBuf {
     parts.artifacts.join(run.id.as_str())
 }
 
-/// Stores the files of an ended run, settles its money and records its receipt. Can be done again after a crash:
-/// what is stored is not stored twice.
-pub async fn and_receipt(
-    parts: &Arc<WorkParts>,
-    run: &runs::Run,
-    price: (MicroUsd, Basis),
-    stop: &Stop,
-) -> Result<(), Failure> {
+/// Stores the files of a run that ended well, and records that it is done. Can be done again after a crash: what is
+/// stored is not stored twice.
+pub async fn and_receipt(parts: &Arc<WorkParts>, run: &runs::Run, stop: &Stop) -> Result<(), Failure> {
     let folder = folder(parts, run);
     let (files, more) = list(folder.clone()).await?;
-    let mut unstored = Vec::new();
+    let mut amiss = Vec::new();
     if !files.is_empty() {
         let Some(place) = place(parts, run, stop).await? else { return Ok(()) };
         for file in &files {
             let name = name_of(file, &folder);
             match store(parts, run, (place, file, &name), stop).await? {
                 Stored::Yes => {}
-                Stored::No(why) => unstored.push(format!("{name} could not be stored: {why}")),
+                Stored::No(why) => amiss.push(format!("{name} could not be stored: {why}")),
                 Stored::Stopped => return Ok(()),
             }
         }
     }
     if more > 0 {
-        unstored.push(format!("{more} more files were made; they stay in the run's folder on the machine"));
+        amiss.push(format!("{more} more files were made; they stay in the run's folder on the machine."));
     }
-    settle(parts, run, price, unstored).await
+    done(parts, run, amiss).await
 }
 
-async fn settle(
-    parts: &WorkParts,
-    run: &runs::Run,
-    price: (MicroUsd, Basis),
-    notes: Vec<String>,
-) -> Result<(), Failure> {
-    let (row, bot, now) = (run.clone(), parts.bot.clone(), parts.clock.now());
+async fn done(parts: &WorkParts, run: &runs::Run, amiss: Vec<String>) -> Result<(), Failure> {
+    let (id, before, now) = (run.id.clone(), run.error.clone(), parts.clock.now());
     parts
         .ledger
         .write("receipt", move |tx| {
-            for note in &notes {
-                steps::add(tx, &row.id, &text::cut(note, 300), now)?;
+            if !amiss.is_empty() {
+                let all: Vec<String> = before.into_iter().chain(amiss).collect();
+                let error = Some(reasoning::showable(&text::cut(&all.join(" "), AMISS)));
+                runs::leave(tx, &id, &runs::Left { error, ..runs::Left::default() })?;
             }
-            spend::settle(tx, &row.id, price.0, price.1)?;
-            runs::apply(tx, &row.id, RunEvent::Settle, now)?;
-            claim::receipt(tx, &bot, &row, now)
+            runs::apply(tx, &id, RunEvent::Settle, now)
         })
         .await?;
     Ok(())
 }
 
-/// Regular files of the folder in order of their names, and how many were left out. Links are not followed (I-16).
+/// Regular files of the folder, a long answer first, then in order of their names; and how many were left out. Links
+/// are not followed (I-16).
 async fn list(folder: PathBuf) -> Result<(Vec<PathBuf>, usize), Failure> {
     let found = tokio::task::spawn_blocking(move || {
         let mut files = Vec::new();
+        let top = folder.clone();
         let mut folders = vec![folder];
         while let Some(folder) = folders.pop() {
             let Ok(entries) = std::fs::read_dir(&folder) else { continue };
@@ -107,7 +101,7 @@ async fn list(folder: PathBuf) -> Result<(Vec<PathBuf>, usize), Failure> {
                 }
             }
         }
-        files.sort();
+        files.sort_by_cached_key(|file| (!answer::is_answer(&name_of(file, &top)), file.clone()));
         let more = files.len().saturating_sub(MOST_FILES);
         files.truncate(MOST_FILES);
         (files, more)
@@ -120,15 +114,20 @@ fn name_of(file: &Path, folder: &Path) -> String {
     file.strip_prefix(folder).unwrap_or(file).to_string_lossy().replace('/', "_")
 }
 
-/// Where a run's files go: its thread and the channel above, once the thread is open. `None`: the host stops.
+/// Where a run's files go: its thread, once it is open; the channel of the ask, once it is certain that no thread can be
+/// opened. `None`: the host stops.
 async fn place(parts: &WorkParts, run: &runs::Run, stop: &Stop) -> Result<Option<Place>, Failure> {
     let bell = parts.ledger.bell();
     loop {
-        let task = run.task.clone();
-        let task = parts.ledger.read(move |read| tasks::get(read, &task)).await?;
+        let id = run.task.clone();
+        let (task, never) =
+            parts.ledger.read(move |read| Ok((tasks::get(read, &id)?, errands::has_failed(read, &id)?))).await?;
         let task = task.ok_or_else(|| Failure::failed("The run's task is gone."))?;
         if let Some(thread) = task.thread {
             return Ok(Some(Place { channel: thread, parent: Some(task.channel), guild: task.guild }));
+        }
+        if never {
+            return Ok(Some(Place { channel: task.channel, parent: None, guild: task.guild }));
         }
         tokio::select! {
             () = stop.wait() => return Ok(None),
@@ -180,5 +179,5 @@ async fn store(
 }
 
 fn worth_another(failure: &Failure) -> bool {
-    failure.kind == crate::base::failure::Kind::Discord
+    failure.kind == Kind::Discord
 }

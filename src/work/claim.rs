@@ -1,10 +1,11 @@
 //! Claiming: the next queued run becomes ours, if there is a place, power and money for it.
 
+use crate::base::clock::Millis;
 use crate::base::failure::Failure;
+use crate::base::ids::RunId;
 use crate::base::money::MicroUsd;
 use crate::ledger::spend::{self, Reserved};
-use crate::ledger::{Result, Write, control, outbox, runs, tasks};
-use crate::model::card::Post;
+use crate::ledger::{Result, Write, control, runs};
 use crate::model::power::Power;
 use crate::model::receipt::Basis;
 use crate::model::run::{RunEvent, RunState};
@@ -27,7 +28,7 @@ pub async fn next(parts: &WorkParts) -> std::result::Result<Option<runs::Run>, F
         Basis::Free => MicroUsd(0),
         _ => limits.unknown_run.min(limits.run_max),
     };
-    let (bot, now) = (parts.bot.clone(), parts.clock.now());
+    let now = parts.clock.now();
     let claimed = parts
         .ledger
         .write("claim", move |tx| {
@@ -37,7 +38,7 @@ pub async fn next(parts: &WorkParts) -> std::result::Result<Option<runs::Run>, F
             }
             let Some(run) = runs::in_state(tx, &host, RunState::Queued, 1)?.into_iter().next() else { return Ok(None) };
             if spend::reserve(tx, &host, &run.id, worst, basis, now)? == Reserved::OverCap {
-                refuse(tx, &bot, &run, now)?;
+                refuse(tx, &run.id, now)?;
                 return Ok(None);
             }
             let state = runs::apply(tx, &run.id, RunEvent::Claim, now)?;
@@ -48,37 +49,11 @@ pub async fn next(parts: &WorkParts) -> std::result::Result<Option<runs::Run>, F
 }
 
 // Money is refused, not waited for: the person should know now, and Retry is there once the cap allows it (I-8).
-fn refuse(
-    tx: &Write<'_>,
-    bot: &crate::base::ids::BotKey,
-    run: &runs::Run,
-    now: crate::base::clock::Millis,
-) -> Result<()> {
+fn refuse(tx: &Write<'_>, run: &RunId, now: Millis) -> Result<()> {
     let error =
         "The spend cap leaves no room for this run. Raise the cap with `discord-os spend --cap`, then tap Retry.";
-    runs::leave(tx, &run.id, &runs::Left { error: Some(error.to_owned()), ..runs::Left::default() })?;
-    runs::apply(tx, &run.id, RunEvent::Claim, now)?;
-    runs::apply(tx, &run.id, RunEvent::Fail, now)?;
-    receipt(tx, bot, run, now)
-}
-
-/// Records the receipt of a run that has ended. Relay writes its text from the ledger when it sends it.
-pub fn receipt(
-    tx: &Write<'_>,
-    bot: &crate::base::ids::BotKey,
-    run: &runs::Run,
-    now: crate::base::clock::Millis,
-) -> Result<()> {
-    let task = tasks::get(tx, &run.task)?;
-    let code = task.map_or_else(String::new, |t| t.code.to_string());
-    let post = Post::text(format!("Receipt of {code}, turn {}.", run.turn));
-    outbox::say(
-        tx,
-        bot,
-        &outbox::Target::Thread(run.task.clone()),
-        &outbox::Said::Receipt(run.id.clone()),
-        &post,
-        now,
-    )?;
+    runs::leave(tx, run, &runs::Left { error: Some(error.to_owned()), ..runs::Left::default() })?;
+    runs::apply(tx, run, RunEvent::Claim, now)?;
+    runs::apply(tx, run, RunEvent::Fail, now)?;
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! Start-up is not special: the loop's first look at the ledger finds what an earlier process left behind
 //! ([`recover`]).
 
+mod answer;
 pub mod artifacts;
 pub mod claim;
 pub mod recover;
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinSet};
 
 use crate::base::bell::Bell;
 use crate::base::clock::Clock;
@@ -33,6 +34,9 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 
 /// After Stop, runs have this long to be ended and recorded.
 const FAREWELL: Duration = Duration::from_secs(10);
+
+/// Pause before a run is picked up again that could not be followed.
+const AFTER_TROUBLE: Duration = Duration::from_secs(2);
 
 /// What the work loop is made of.
 pub struct WorkParts {
@@ -62,15 +66,20 @@ pub struct WorkParts {
 pub struct Work {
     parts: Arc<WorkParts>,
     bell: Bell,
-    live: JoinSet<RunId>,
+    live: JoinSet<()>,
+    /// What each task of `live` follows.
+    follows: HashMap<Id, RunId>,
     stops: HashMap<RunId, Stop>,
+    /// Runs whose task is over. Those that have not ended are picked up again.
+    left: Vec<RunId>,
 }
 
 impl Work {
     /// The loop, not yet running.
     pub fn new(parts: WorkParts) -> Self {
         let bell = parts.ledger.bell();
-        Self { parts: Arc::new(parts), bell, live: JoinSet::new(), stops: HashMap::new() }
+        let (live, follows, stops) = (JoinSet::new(), HashMap::new(), HashMap::new());
+        Self { parts: Arc::new(parts), bell, live, follows, stops, left: Vec::new() }
     }
 
     /// Recovers, then claims and follows runs until `stop`.
@@ -81,12 +90,13 @@ impl Work {
         recover::recover(&self.parts).await?;
         while !stop.stopped() {
             self.take_back_ended();
+            self.pick_up_left().await?;
             self.pass_on_cancels().await?;
             self.start_what_may(&stop).await?;
             tokio::select! {
                 () = stop.wait() => break,
                 () = self.bell.wait(LONGEST_SLEEP) => {}
-                Some(ended) = self.live.join_next(), if !self.live.is_empty() => self.forget(ended),
+                Some(ended) = self.live.join_next_with_id(), if !self.live.is_empty() => self.forget(ended),
             }
         }
         self.wait_for_live().await;
@@ -98,12 +108,12 @@ impl Work {
         for run in self.in_state(RunState::Finishing).await? {
             if !self.stops.contains_key(&run.id) {
                 let parts = Arc::clone(&self.parts);
-                self.follow(run.id.clone(), stop, move |token| run::finish(parts, run, token));
+                self.follow(run.id.clone(), stop, async move |tokens| run::finish(parts, run, &tokens).await);
             }
         }
         while let Some(run) = claim::next(&self.parts).await? {
             let parts = Arc::clone(&self.parts);
-            self.follow(run.id.clone(), stop, move |token| run::carry_out(parts, run, token));
+            self.follow(run.id.clone(), stop, move |tokens| run::carry_out(parts, run, tokens));
         }
         Ok(())
     }
@@ -115,11 +125,18 @@ impl Work {
     {
         let cancel = Stop::new();
         self.stops.insert(id.clone(), cancel.clone());
-        let work = work(run::Tokens { cancel, stop: stop.child() });
-        self.live.spawn(async move {
-            work.await.log_and_go_on("a run could not be followed to its end");
-            id
+        let stop = stop.child();
+        let work = work(run::Tokens { cancel, stop: stop.clone() });
+        let task = self.live.spawn(async move {
+            if work.await.log_and_go_on("a run could not be followed to its end").is_none() {
+                // It is picked up again; not at once, since what failed would fail again.
+                tokio::select! {
+                    () = stop.wait() => {}
+                    () = tokio::time::sleep(AFTER_TROUBLE) => {}
+                }
+            }
         });
+        self.follows.insert(task.id(), id);
     }
 
     async fn pass_on_cancels(&self) -> Result<(), Failure> {
@@ -137,16 +154,30 @@ impl Work {
     }
 
     fn take_back_ended(&mut self) {
-        while let Some(ended) = self.live.try_join_next() {
+        while let Some(ended) = self.live.try_join_next_with_id() {
             self.forget(ended);
         }
     }
 
-    fn forget(&mut self, ended: Result<RunId, tokio::task::JoinError>) {
-        match ended {
-            Ok(id) => drop(self.stops.remove(&id)),
-            // A run's task panicked: its row is still live and is interrupted at the next start of the loop.
-            Err(error) => tracing::error!("a run's task broke off: {error}"),
+    fn forget(&mut self, ended: Result<(Id, ()), tokio::task::JoinError>) {
+        let task = match ended {
+            Ok((task, ())) => task,
+            Err(error) => {
+                tracing::error!("a run's task broke off: {error}");
+                error.id()
+            }
+        };
+        if let Some(run) = self.follows.remove(&task) {
+            self.stops.remove(&run);
+            self.left.push(run);
+        }
+    }
+
+    /// A run whose task is over but whose row lives on would hold its place for ever.
+    async fn pick_up_left(&mut self) -> Result<(), Failure> {
+        match std::mem::take(&mut self.left) {
+            left if left.is_empty() => Ok(()),
+            left => recover::lost(&self.parts, left).await,
         }
     }
 

@@ -8,20 +8,22 @@ use crate::base::money::MicroUsd;
 use crate::base::stop::Stop;
 use crate::base::text;
 use crate::compute::{self, Ending, Event, Outcome, Request};
-use crate::ledger::{runs, spend, steps, tasks};
+use crate::ledger::{LedgerError, runs, spend, steps, tasks};
+use crate::model::reasoning;
 use crate::model::receipt::{Basis, Usage};
 use crate::model::run::{RunEvent, RunState};
 
-use super::{WorkParts, artifacts, claim, recover};
+use super::answer::{self, Answer};
+use super::{WorkParts, artifacts, recover};
 
 /// What a run said is recorded at most this often: enough for a live card, little for the disk (DESIGN 5).
 const RECORD_EVERY: Duration = Duration::from_millis(500);
 
-/// Characters of the answer that are kept while it runs; the card shows a tail, artifacts hold the rest (I-17).
-const ANSWER_KEPT: usize = 12_000;
-
 /// Characters of a step.
 const STEP_KEPT: usize = 300;
+
+/// Characters of what went wrong.
+const ERROR_KEPT: usize = 2_000;
 
 /// How a run is told from outside.
 pub struct Tokens {
@@ -35,23 +37,31 @@ pub struct Tokens {
 pub async fn carry_out(parts: Arc<WorkParts>, run: runs::Run, tokens: Tokens) -> Result<(), Failure> {
     let prepared = match prepare(&parts, &run).await {
         Ok(prepared) => prepared,
-        Err(why) => return fail(&parts, &run, why, None).await,
+        Err(why) => return fail(&parts, &run, why, true).await,
     };
     let (id, warden, now) = (run.id.clone(), prepared.warden(), parts.clock.now());
     let recorded = parts.ledger.write("warden", move |tx| runs::record_warden(tx, &id, warden, now)).await;
-    if recorded.is_err() {
+    match recorded {
+        Ok(_) => {}
         // Cancelled in between: the warden is dropped unstarted, so nothing ran and nothing is left.
-        drop(prepared);
-        return cancelled_unstarted(&parts, &run).await;
+        Err(LedgerError::Illegal(_)) => {
+            drop(prepared);
+            return cancelled_unstarted(&parts, &run).await;
+        }
+        Err(error) => return Err(error.into()),
     }
     let job = match prepared.go().await {
         Ok(job) => job,
-        Err(error) => return fail(&parts, &run, error.to_string(), None).await,
+        Err(error) => {
+            // The warden may have heard the go before it was lost: only a look tells.
+            let swept = recover::end_all(std::slice::from_ref(&run)).await?;
+            return fail(&parts, &run, error.to_string(), swept.iter().all(|s| s.gone)).await;
+        }
     };
     let mut told = Told::default();
     match follow(&parts, &run, job, &tokens, &mut told).await? {
         Followed::Ended(ending) => end(&parts, run, ending, told, &tokens).await,
-        Followed::Stopped(ending) => recover::interrupt(&parts, &run.id, (ending.ended, ending.gone)).await,
+        Followed::Stopped(ending) => recover::interrupt(&parts, &run.id, (ending.ended, ending.gone), told.cost).await,
     }
 }
 
@@ -75,7 +85,7 @@ async fn prepare(parts: &WorkParts, run: &runs::Run) -> Result<Box<dyn compute::
 /// What a run told on its way.
 #[derive(Default)]
 struct Told {
-    answer: String,
+    answer: Answer,
     changed: bool,
     steps: Vec<String>,
     usage: Usage,
@@ -86,22 +96,25 @@ impl Told {
     fn take(&mut self, event: Event) {
         match event {
             Event::Started | Event::Ended(_) => {}
-            Event::Step(step) => self.steps.push(text::cut(&text::one_line(&step), STEP_KEPT)),
+            Event::Step(step) => self.step(&step),
             Event::Text(more) => {
-                self.answer.push_str(&more);
-                self.answer = text::tail(&self.answer, ANSWER_KEPT);
+                self.answer.push(&more);
                 self.changed = true;
             }
-            Event::Tool(name, what) => {
-                self.steps.push(text::cut(&text::one_line(&format!("{name}: {what}")), STEP_KEPT));
-            }
-            Event::Permission(_, what) => {
-                self.steps.push(text::cut(&format!("asked for permission: {what}"), STEP_KEPT))
-            }
+            Event::Tool(name, what) => self.step(&format!("{name}: {what}")),
+            Event::Permission(_, what) => self.step(&format!("asked for permission: {what}")),
             Event::Usage(usage, cost) => {
                 self.usage = usage;
                 self.cost = cost.or(self.cost);
             }
+        }
+    }
+
+    fn step(&mut self, what: &str) {
+        self.steps.push(text::cut(&text::one_line(&reasoning::showable(what)), STEP_KEPT));
+        // What is not written down yet is bounded like what is: by its newest (I-17).
+        if self.steps.len() > steps::KEPT as usize {
+            self.steps.remove(0);
         }
     }
 }
@@ -173,6 +186,7 @@ async fn write_down(parts: &WorkParts, run: &runs::Run, told: &mut Told) -> Resu
     let (id, now) = (run.id.clone(), parts.clock.now());
     let (answer, new) = (told.answer.clone(), std::mem::take(&mut told.steps));
     told.changed = false;
+    let answer = aside(move || answer.so_far()).await?;
     parts
         .ledger
         .write("progress", move |tx| {
@@ -185,38 +199,51 @@ async fn write_down(parts: &WorkParts, run: &runs::Run, told: &mut Told) -> Resu
     Ok(())
 }
 
+/// Reading a whole answer takes a moment that other tasks should not wait for.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    tokio::task::spawn_blocking(work).await.map_err(|e| Failure::failed(format!("An answer could not be read: {e}.")))
+}
+
 async fn end(
     parts: &Arc<WorkParts>,
     run: runs::Run,
-    ending: Ending,
+    mut ending: Ending,
     told: Told,
     tokens: &Tokens,
 ) -> Result<(), Failure> {
     let (cost, basis) = price(parts, &told);
-    let (id, bot, now) = (run.id.clone(), parts.bot.clone(), parts.clock.now());
-    let usage = told.usage.clone();
-    let row = run.clone();
+    let (id, now, usage) = (run.id.clone(), parts.clock.now(), told.usage);
+    let (folder, said, mut answer) = (artifacts::folder(parts, &run), std::mem::take(&mut ending.summary), told.answer);
+    let recorded = aside(move || {
+        if answer.is_empty() {
+            answer.push(&said);
+        }
+        answer::lay_down(&folder, answer.whole())
+    });
+    let recorded = recorded.await?;
     let state = parts
         .ledger
         .write("ended", move |tx| {
             let was = runs::state(tx, &id)?.unwrap_or(RunState::Started);
             let (event, error) = decide(was, &ending);
-            let left = runs::Left { summary: Some(ending.summary.clone()), error, ended_processes: Some(ending.ended) };
+            let summary = Some(recorded.summary(event == RunEvent::Succeed));
+            let left = runs::Left { summary, error: error.map(|e| shown(&e)), ended_processes: Some(ending.ended) };
+            runs::set_answer(tx, &id, &recorded.shown())?;
             runs::leave(tx, &id, &left)?;
             runs::set_usage(tx, &id, &usage)?;
-            let state = runs::apply(tx, &id, event, now)?;
-            if state != RunState::Finishing {
-                spend::settle(tx, &id, cost, basis)?;
-                claim::receipt(tx, &bot, &row, now)?;
-            }
-            Ok(state)
+            spend::settle(tx, &id, cost, basis)?;
+            runs::apply(tx, &id, event, now)
         })
         .await?;
-    if state == RunState::Finishing {
-        artifacts::and_receipt(parts, &run, (cost, basis), &tokens.stop).await
-    } else {
-        Ok(())
+    match state {
+        RunState::Finishing => finish(Arc::clone(parts), run, tokens).await,
+        _ => Ok(()),
     }
+}
+
+/// A reason as it is recorded.
+fn shown(why: &str) -> String {
+    text::cut(&reasoning::showable(why), ERROR_KEPT)
 }
 
 /// The one event that an ending is, for the state that the run is in (I-6).
@@ -241,14 +268,13 @@ fn price(parts: &WorkParts, told: &Told) -> (MicroUsd, Basis) {
 }
 
 async fn cancelled_unstarted(parts: &WorkParts, run: &runs::Run) -> Result<(), Failure> {
-    let (row, bot, now) = (run.clone(), parts.bot.clone(), parts.clock.now());
+    let (id, now) = (run.id.clone(), parts.clock.now());
     parts
         .ledger
         .write("ended", move |tx| {
-            if runs::state(tx, &row.id)? == Some(RunState::Cancelling) {
-                runs::apply(tx, &row.id, RunEvent::Gone, now)?;
-                spend::settle(tx, &row.id, MicroUsd(0), Basis::Free)?;
-                claim::receipt(tx, &bot, &row, now)?;
+            if runs::state(tx, &id)? == Some(RunState::Cancelling) {
+                spend::settle(tx, &id, MicroUsd(0), Basis::Exact)?;
+                runs::apply(tx, &id, RunEvent::Gone, now)?;
             }
             Ok(())
         })
@@ -256,30 +282,29 @@ async fn cancelled_unstarted(parts: &WorkParts, run: &runs::Run) -> Result<(), F
     Ok(())
 }
 
-async fn fail(parts: &WorkParts, run: &runs::Run, why: String, cost: Option<MicroUsd>) -> Result<(), Failure> {
-    let (row, bot, now) = (run.clone(), parts.bot.clone(), parts.clock.now());
+/// Ends a run that did not come to run. `gone`: nothing of it is left on the machine.
+async fn fail(parts: &WorkParts, run: &runs::Run, why: String, gone: bool) -> Result<(), Failure> {
+    let (id, now) = (run.id.clone(), parts.clock.now());
     parts
         .ledger
         .write("ended", move |tx| {
-            let event = match runs::state(tx, &row.id)? {
-                Some(RunState::Cancelling) => RunEvent::Gone,
+            let event = match (runs::state(tx, &id)?, gone) {
+                (Some(RunState::Cancelling), true) => RunEvent::Gone,
+                (Some(RunState::Cancelling), false) => RunEvent::NotGone,
                 _ => RunEvent::Fail,
             };
-            runs::leave(tx, &row.id, &runs::Left { error: Some(why), ..runs::Left::default() })?;
-            runs::apply(tx, &row.id, event, now)?;
+            runs::leave(tx, &id, &runs::Left { error: Some(shown(&why)), ..runs::Left::default() })?;
             // Nothing ran, so nothing was spent.
-            spend::settle(tx, &row.id, cost.unwrap_or_default(), Basis::Exact)?;
-            claim::receipt(tx, &bot, &row, now)
+            spend::settle(tx, &id, MicroUsd(0), Basis::Exact)?;
+            runs::apply(tx, &id, event, now)
         })
         .await?;
     Ok(())
 }
 
-/// Finishes a run that had ended before this process started: artifacts, then the receipt.
-pub async fn finish(parts: Arc<WorkParts>, run: runs::Run, tokens: Tokens) -> Result<(), Failure> {
-    let basis = parts.backend.basis();
-    let cost = if basis == Basis::Free { MicroUsd(0) } else { parts.limits.unknown_run.min(parts.limits.run_max) };
-    artifacts::and_receipt(&parts, &run, (cost, basis), &tokens.stop).await
+/// What remains to be done for a run that ended well: its files, then its receipt.
+pub async fn finish(parts: Arc<WorkParts>, run: runs::Run, tokens: &Tokens) -> Result<(), Failure> {
+    artifacts::and_receipt(&parts, &run, &tokens.stop).await
 }
 
 #[cfg(test)]

@@ -127,6 +127,12 @@ impl Desk {
         self.crash();
     }
 
+    /// Waits until the host ends by itself. Gives its exit code.
+    pub async fn ended(&mut self) -> Option<i32> {
+        let mut host = self.host.take().unwrap();
+        until("the host ends", async || host.try_wait().unwrap()).await.code()
+    }
+
     /// Asks the host to stop (SIGTERM) and waits for it. Gives its exit code.
     pub async fn stop(&mut self) -> Option<i32> {
         let pid = self.host.as_ref().map(Child::id).expect("a host runs");

@@ -107,3 +107,19 @@ async fn i_7_twenty_presses_at_once_decide_once() {
     assert_eq!(desk.count("SELECT count(*) FROM approvals WHERE state IN ('approved', 'denied')"), 1);
     assert!(agent::starts(desk.folder()).len() <= 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_discord_refuses_ends_the_host_at_once_and_says_what_to_do() {
+    let mut desk = Desk::with("true").await;
+    let wrong = "MTIzNDU2Nzg5MDEyMzQ1Njc4.AAAAAA.wrong-wrong-wrong-wrong-wrong";
+    desk.set("DISCORD_BOT_TOKEN", wrong);
+    desk.start();
+    assert_eq!(desk.ended().await, Some(6));
+    let log = desk.log();
+    assert!(log.contains("Reset the") && log.contains("DISCORD_BOT_TOKEN"), "{log}");
+    assert!(!log.contains(wrong), "the token is in the log");
+    desk.counts(1, "SELECT count(*) FROM hosts WHERE power = 'off'").await;
+    desk.counts(1, "SELECT count(*) FROM bots WHERE link = 'fatal'").await;
+    let counters = desk.owner().control.counters().await.unwrap();
+    assert_eq!(counters.identifies, 0, "a wrong token was tried again");
+}

@@ -24,6 +24,7 @@ use discord_os::discord::{
 use discord_os::intake::catchup::Catchup;
 use discord_os::intake::door::{Door, Pending};
 use discord_os::intake::ears::LedgerEars;
+use discord_os::intake::lacks::Lack;
 use discord_os::ledger::inbox::Via;
 use discord_os::ledger::mirrors::{self, Shown};
 use discord_os::ledger::people::{Person, Subject};
@@ -587,6 +588,11 @@ async fn a_channel_that_is_closed_to_us_is_said_and_a_wrong_token_is_fatal() {
     let bot = house.tools.bot.clone();
     let why = house.ledger.read(move |r| bots::get(r, &bot)).await.unwrap().unwrap().link_why.unwrap();
     assert!(why.contains("View Channel"), "{why}");
+    *house.discord.refuse.lock().unwrap() = None;
+    house.look().await;
+    let bot = house.tools.bot.clone();
+    let why = house.ledger.read(move |r| bots::get(r, &bot)).await.unwrap().unwrap().link_why;
+    assert_eq!(why, None, "access is back, and the card still complains");
     *house.discord.refuse.lock().unwrap() = Some(ErrorKind::Unauthorized);
     assert!(Catchup::new(Arc::clone(&house.door)).look(1).await.is_err());
 }
@@ -612,7 +618,7 @@ async fn the_connections_state_is_on_the_bots_row() {
     ears.link(Link::Lost { why: "The line broke.".into() }).await;
     let bot = row().await;
     assert_eq!((bot.link.as_str(), bot.link_why.as_deref()), ("down", Some("The line broke.")));
-    ears.lacks(Some("No content.".into())).await;
+    ears.lacks(Lack::Content, Some("No content.".into())).await;
     ears.link(Link::Up { heartbeat: Millis(1_000_000) }).await;
     ears.link(Link::Up { heartbeat: Millis(1_000_001) }).await;
     let bot = row().await;

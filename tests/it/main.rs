@@ -1,5 +1,7 @@
 //! The integration tests: one binary, one module a subject.
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::disallowed_methods, reason = "tests start the real binary, with the environment of the runner")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they counted")]
 
 mod agent;
 mod backend_contract;

@@ -64,6 +64,49 @@ async fn a_denied_job_never_starts() {
     desk.counts(1, "SELECT count(*) FROM runs WHERE state = 'denied'").await;
     truth::rest(&desk).await;
     assert!(agent::starts(desk.folder()).is_empty());
+    let receipt = thread.receipt().await;
+    assert!(phone::text_of(&receipt).contains("Nothing was started"), "{}", phone::text_of(&receipt));
+    truth::check(&desk).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_is_cancelled_while_it_waits_has_its_receipt_too() {
+    let desk = at_work("sleep 0.1").await;
+    let owner = desk.owner();
+    let asked = owner.say("Delete the old logs").await;
+    let thread = owner.thread_of(asked).await;
+    thread.job_card("approve").await;
+    let out = desk.command(&["jobs", "cancel", "DOS-1"]).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    desk.counts(1, "SELECT count(*) FROM runs WHERE state = 'cancelled'").await;
+    truth::rest(&desk).await;
+    assert!(agent::starts(desk.folder()).is_empty());
+    let receipt = thread.receipt().await;
+    assert!(phone::text_of(&receipt).contains("before anything started"), "{}", phone::text_of(&receipt));
+    truth::check(&desk).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_very_long_answer_becomes_a_file_and_hidden_reasoning_is_recorded_nowhere() {
+    let work = "echo '<thinking>the secret plan'; sleep 0.7; echo 'goes on</thinking>'; \
+                for n in $(seq 3000); do echo \"line $n of the answer\"; done";
+    let desk = at_work(work).await;
+    let owner = desk.owner();
+    let asked = owner.say("What is in this folder?").await;
+    let thread = owner.thread_of(asked).await;
+    let receipt = thread.receipt().await;
+    let text = phone::text_of(&receipt);
+    assert!(text.contains("line 3000 of the answer") && text.contains("file answer.md"), "{text}");
+    truth::rest(&desk).await;
+    truth::check(&desk).await;
+    let run: String = desk.ledger().unwrap().query_row("SELECT run_id FROM runs", [], |row| row.get(0)).unwrap();
+    let file = std::fs::read_to_string(desk.workspace().join("artifacts").join(run).join("answer.md")).unwrap();
+    assert!(file.contains("line 1 of the answer") && file.contains("line 3000 of the answer"));
+    assert!(!file.contains("secret plan") && !file.contains("goes on"));
+    let stored = thread.all().await.into_iter().flat_map(|m| m.attachments).map(|a| a.filename).collect::<Vec<_>>();
+    assert!(stored.contains(&"answer.md".to_owned()), "{stored:?}");
+    let leaks = "SELECT count(*) FROM runs WHERE answer || coalesce(summary, '') LIKE '%secret plan%'";
+    assert_eq!(desk.count(leaks), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

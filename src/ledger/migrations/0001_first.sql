@@ -266,6 +266,8 @@ CREATE TABLE mirrors (
     message_id  INTEGER,
     shown_hash  TEXT,
     nonce       TEXT NOT NULL,
+    -- When its first post was begun: from there on it is looked for after a break.
+    posting_at  INTEGER,
     wanted_rev  INTEGER NOT NULL DEFAULT 1,
     shown_rev   INTEGER NOT NULL DEFAULT 0,
     tries       INTEGER NOT NULL DEFAULT 0,
@@ -299,6 +301,7 @@ CREATE TABLE outbox (
 ) STRICT;
 CREATE INDEX outbox_open ON outbox (bot_key, row_id) WHERE state IN ('queued', 'sending');
 CREATE INDEX outbox_held ON outbox (bot_key) WHERE state = 'held';
+CREATE INDEX outbox_failed ON outbox (bot_key) WHERE state = 'failed';
 CREATE UNIQUE INDEX outbox_one_receipt ON outbox (kind, subject) WHERE kind IN ('starter', 'receipt');
 
 -- Something to be done once on Discord for a subject, retried until it is.

@@ -33,7 +33,7 @@ fn scanned<'a>(sql: &'a str, step: &str) -> Option<&'a str> {
 #[test]
 fn every_query_of_views_and_loops_goes_by_an_index() {
     let (_dir, ledger) = open();
-    let all = [HOST, COUNTS, MISSED, HELD, PAIRED, JOBS, APPROVAL, COST, MADE, EARLIER].map(str::to_owned);
+    let all = [HOST, COUNTS, MISSED, HELD, FAILED, PAIRED, JOBS, APPROVAL, COST, MADE, EARLIER].map(str::to_owned);
     let moving =
         [mirrors::due_sql(), mirrors::one_sql(), mirrors::NEXT.into(), outbox::DUE.into(), outbox::NEXT.into()];
     let errand = [errands::DUE.to_owned(), errands::NEXT.to_owned()];
@@ -46,7 +46,8 @@ fn every_query_of_views_and_loops_goes_by_an_index() {
                     let bounded = step.contains("USING INDEX") || step.contains("USING COVERING INDEX");
                     let table = scanned(sql, &step).filter(|t| BIG.contains(t));
                     assert!(table.is_none() || bounded, "{step}\n{sql}");
-                    let partial = ["outbox_open", "mirrors_due", "errands_due", "inbox_held", "outbox_held"];
+                    let partial =
+                        ["outbox_open", "mirrors_due", "errands_due", "inbox_held", "outbox_held", "outbox_failed"];
                     let short = sql.contains("LIMIT") || partial.iter().any(|p| step.contains(p));
                     assert!(table.is_none() || short, "unbounded: {step}\n{sql}");
                 }
@@ -91,7 +92,7 @@ async fn the_host_view_counts_and_names() {
     let view = ledger.read(|r| host_view(r, &HostId("h".into()), &BotKey("k".into()))).await.unwrap().unwrap();
     assert_eq!(view.power, Power::On);
     assert_eq!(view.counts, Counts { live: 1, queued: 0, waiting: 1 });
-    assert_eq!((view.missed, view.held), (1, 0));
+    assert_eq!((view.missed, view.held, view.failed), (1, 0, 0));
     assert_eq!(view.people[0].role, Role::Owner);
     assert_eq!(view.link.heartbeat, Some(Millis(0)));
     let jobs: Vec<(i64, &str)> = view.jobs.iter().map(|j| (j.code.0, j.run.as_str())).collect();

@@ -136,7 +136,12 @@ fn notes(view: &HostView) -> impl Iterator<Item = String> {
         1 => Some("1 message may or may not have been sent; it is held rather than doubled.".to_owned()),
         n => Some(format!("{n} messages may or may not have been sent; they are held rather than doubled.")),
     };
-    missed.into_iter().chain(held)
+    let failed = match view.failed {
+        0 => None,
+        1 => Some("1 message could not be sent; the host's log says why.".to_owned()),
+        n => Some(format!("{n} messages could not be sent; the host's log says why.")),
+    };
+    [missed, held, failed].into_iter().flatten()
 }
 
 fn buttons(view: &HostView, stamp: &Stamp<'_>) -> Vec<Button> {
@@ -175,6 +180,6 @@ fn menu(view: &HostView, stamp: &Stamp<'_>) -> Option<Select> {
 
 /// A menu shows no markdown, so nothing is escaped in it.
 fn unescaped(text: &str) -> String {
-    let shown = crate::base::redact::redact(&crate::model::reasoning::strip(text));
+    let shown = crate::model::reasoning::showable(text);
     crate::base::text::cut(&crate::base::text::one_line(&shown), 100)
 }

@@ -1,12 +1,12 @@
 //! The job card: one task, its newest run, and what can be done about it now.
 
-use super::{Stamp, ago, artifacts, asked, clean, confinement, ending, fit, money, phase, plain};
+use super::{Stamp, ago, artifacts, asked, clean, confinement, ending, fit, money, phase, plain, trouble};
+use crate::base::split;
 use crate::base::text::{one_line, span};
 use crate::ledger::views::JobView;
 use crate::model::card::{Block, Button, ButtonStyle, Card};
 use crate::model::run::RunState;
 use crate::model::tap::TapVerb;
-use crate::relay::split;
 
 /// Code points of the answer that the card shows; the receipt has the rest.
 const ANSWER: usize = 1_400;
@@ -47,9 +47,7 @@ fn middle(view: &JobView) -> Vec<String> {
     if let Some(meaning) = ending(run.state, run.ended_processes) {
         out.push(meaning);
     }
-    if let Some(error) = &run.error {
-        out.push(format!("**Why** {}", plain(error, 400)));
-    }
+    out.extend(trouble(run));
     if !view.steps.is_empty() && !run.state.ended() {
         let step = |s: &String| format!("- {}", plain(&one_line(s), STEP));
         out.push(view.steps.iter().map(step).collect::<Vec<_>>().join("\n"));

@@ -8,8 +8,9 @@ pub mod receipt;
 use crate::base::hash::Sha256;
 use crate::base::ids::{ChannelId, MirrorId};
 use crate::base::money::MicroUsd;
-use crate::base::redact::redact;
+use crate::base::split;
 use crate::base::text;
+use crate::ledger::runs::Run;
 use crate::ledger::views::{Artifact, Cost};
 use crate::model::card::{Block, Button, ButtonStyle, Card};
 use crate::model::message::jump_url;
@@ -68,13 +69,12 @@ impl Stamp<'_> {
 /// What an agent or a person wrote, safe to show: no hidden reasoning, no secrets or signed links, and no mention
 /// keeps its meaning. Markdown stays.
 pub fn clean(text: &str) -> String {
-    // A zero-width space behind the sign: Discord then sees no mention, and nobody can be pinged by it (I-20).
-    redact(&reasoning::strip(text)).replace('@', "@\u{200b}")
+    text::unpinging(&reasoning::showable(text))
 }
 
 /// The same on one line and without markdown, at most `max` code points before escapes.
 pub fn plain(text: &str, max: usize) -> String {
-    text::plain(&text::cut(&text::one_line(&redact(&reasoning::strip(text))), max)).replace("\\@", "@\u{200b}")
+    text::plain(&text::cut(&text::one_line(&reasoning::showable(text)), max)).replace("\\@", "@\u{200b}")
 }
 
 /// What was asked, as a quote.
@@ -124,6 +124,12 @@ fn ending(state: RunState, ended: Option<u32>) -> Option<String> {
         RunState::Done | RunState::Failed if ended.is_some_and(|n| n > 0) => Some(count.trim().to_owned()),
         _ => None,
     }
+}
+
+/// What went wrong: why it ended badly, or what is amiss although it went well.
+fn trouble(run: &Run) -> Option<String> {
+    let lead = if run.state == RunState::Done { "But" } else { "Why" };
+    run.error.as_deref().map(|error| format!("**{lead}** {}", plain(error, 400)))
 }
 
 /// Money of a run in words, with how it is known.
@@ -181,7 +187,7 @@ pub fn fit(mut card: Card) -> Card {
         let Some(Block::Text(text)) = longest else { return card };
         let keep = text.chars().count().saturating_sub(over + FENCE_ROOM);
         // A cut may fall into a fence; the splitter closes it.
-        *text = super::split::split(text, keep.max(super::split::LEAST)).into_iter().next().unwrap_or_default();
+        *text = split::split(text, keep.max(split::LEAST)).into_iter().next().unwrap_or_default();
         text.push('…');
     }
 }

@@ -1,31 +1,28 @@
 //! The receipt: what remains of a run. Said once in its thread, and shown privately on request.
 
-use super::{artifacts, asked, clean, confinement, ending, fit, money, phase, plain};
-use crate::base::text::span;
+use super::{artifacts, asked, confinement, ending, fit, money, phase, plain, trouble};
+use crate::base::split;
+use crate::base::text::{self, span};
 use crate::ledger::views::JobView;
 use crate::model::card::{Block, Body, Card};
+use crate::model::reasoning;
+use crate::model::receipt::{PARTS, parts};
 use crate::model::run::RunState;
-use crate::relay::split;
 
 /// Code points of the summary that fit the receipt itself.
 pub const SUMMARY: usize = 1_500;
-
-/// Messages that a long answer may take before the receipt; what is longer belongs into a file.
-const PARTS: usize = 4;
-
-/// Code points of such a message: Discord's 2,000 less room for the mark of an outbox row.
-pub const PART: usize = 1_960;
 
 /// What is said when a run ended: a long answer in parts first, the receipt last.
 pub fn bodies(view: &JobView) -> Vec<Body> {
     let answer = answer(view);
     let mut out = Vec::new();
     if answer.chars().count() > SUMMARY {
-        let parts = split::split(&answer, PART);
+        let parts = parts(&answer);
         let left_out = parts.len().saturating_sub(PARTS);
         out.extend(parts.into_iter().take(PARTS).map(Body::Text));
         if left_out > 0 {
-            out.push(Body::Text(format!("The answer goes on for {left_out} more messages. Ask for it as a file.")));
+            // Work makes a file of such an answer; this is what remains where it could not.
+            out.push(Body::Text("The answer goes on; its end is below.".to_owned()));
         }
     }
     out.push(Body::Card(card(view)));
@@ -34,7 +31,7 @@ pub fn bodies(view: &JobView) -> Vec<Body> {
 
 fn answer(view: &JobView) -> String {
     let said = view.run.summary.as_deref().unwrap_or(&view.run.answer);
-    clean(said).trim().to_owned()
+    reasoning::showable(said).trim().to_owned()
 }
 
 /// The receipt alone, in one card.
@@ -43,10 +40,10 @@ pub fn card(view: &JobView) -> Card {
     let (words, accent) = phase(run.state);
     let mut texts = vec![format!("### Receipt {} · {words}\n{}", view.task.code, asked(&view.task.text))];
     texts.extend(ending(run.state, run.ended_processes));
-    texts.extend(run.error.as_deref().map(|error| format!("**Why** {}", plain(error, 400))));
+    texts.extend(trouble(run));
     let answer = answer(view);
     if !answer.is_empty() {
-        texts.push(split::tail(&answer, SUMMARY));
+        texts.push(split::tail(&text::unpinging(&answer), SUMMARY));
     }
     texts.extend(artifacts(&view.artifacts));
     texts.push(facts(view));

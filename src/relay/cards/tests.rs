@@ -79,6 +79,7 @@ fn host_view() -> HostView {
         counts: Counts::default(),
         missed: 0,
         held: 0,
+        failed: 0,
         meter: None,
         people: Vec::new(),
         jobs: Vec::new(),
@@ -94,6 +95,7 @@ fn busy() -> HostView {
         counts: Counts { live: 1, queued: 2, waiting: 1 },
         missed: 3,
         held: 1,
+        failed: 2,
         meter: Some(Meter {
             id: MeterId("m".into()),
             cap: MicroUsd::dollars(10),
