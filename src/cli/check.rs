@@ -55,7 +55,7 @@ async fn live(shell: &Shell, args: &Check) -> Result<(), Failure> {
         desk.discord.channel(desk.channel()?).await?;
         Ok(())
     };
-    let result = asked.await;
+    let result = desk.with_discord(asked).await;
     desk.close().await;
     result
 }

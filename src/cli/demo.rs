@@ -44,9 +44,9 @@ pub async fn run(shell: &Shell, args: &Demo) -> Result<Out, Failure> {
     if !world.is_own() {
         return Err(Failure::new(
             Kind::AlreadyRunning,
-            format!("The demo runs already (process {}).", world.endpoints.pid),
+            format!("Process {} runs the simulator of this workspace already.", world.endpoints.pid),
         )
-        .hint("Use that one, or give another --workspace."));
+        .hint("End that one first, or give another --workspace."));
     }
     let page = world.endpoints.page_url.clone();
     let desk = shell.desk_on(shell.load(true, flags(args, &world)?)?, Some(world))?;

@@ -44,7 +44,7 @@ pub async fn run(shell: &Shell, args: &Get) -> Result<Out, Failure> {
     }
     let key = Key::parse(&args.key)?;
     let desk = shell.desk(&args.place, false, None).await?;
-    let done = bring(&desk, args, key).await;
+    let done = desk.with_discord(bring(&desk, args, key)).await;
     desk.close().await;
     let (object, path) = done?;
     let human = path.map_or(String::new(), |path| path.display().to_string());
@@ -67,6 +67,8 @@ async fn bring(desk: &Desk, args: &Get, key: Key) -> Result<(Object, Option<Path
     let path = fetch(desk.discord.as_ref(), &object, &target, entropy).await?;
     let copied = print::copy(&path);
     std::fs::remove_file(&path).ok();
+    // A reader that went away (`| head`) has heard enough.
+    let copied = copied.or_else(|e| if e.kind() == std::io::ErrorKind::BrokenPipe { Ok(0) } else { Err(e) });
     copied.map_err(|e| Failure::failed(format!("stdout took not all of it: {e}.")).hint("Use --out PATH."))?;
     Ok((object, None))
 }

@@ -54,7 +54,23 @@ async fn foreground(shell: &Shell, place: &Where) -> Result<Out, Failure> {
         };
         let host = Running::build(plan).await?;
         shell.say("The host runs. Ctrl-C ends it.");
+        if let Some(page) = desk.world.as_ref().map(|world| &world.endpoints.page_url) {
+            shell.say(&format!("The page that stands in for a phone: {page}"));
+        }
         host.run(stop.clone()).await
+    };
+    let lost = async {
+        let lost = desk.lost().await;
+        // Its sockets would be elsewhere the next time, so there is nothing to wait for.
+        stop.stop();
+        lost
+    };
+    let work = async {
+        tokio::pin!(work);
+        tokio::select! {
+            done = &mut work => done,
+            lost = lost => work.await.and(Err(lost)),
+        }
     };
     let result = signals::heed(&stop, work).await;
     desk.close().await;

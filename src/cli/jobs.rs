@@ -106,8 +106,10 @@ async fn order(shell: &Shell, one: &One, verb: impl FnOnce(RunId) -> Verb) -> Re
         Done::Order { outcome: Outcome::Done, text, about } => {
             Ok(Out::new(json!({ "outcome": "done", "text": text, "run_id": about.map(|a| a.run) }), text))
         }
-        Done::Order { outcome: Outcome::Unknown, text, .. } => Err(Failure::not_found(text)),
-        Done::Order { text, .. } => Err(Failure::refused(text)),
+        Done::Order { outcome: Outcome::Unknown, text, .. } => {
+            Err(Failure::not_found(text).hint("`discord-os jobs list` lists them."))
+        }
+        Done::Order { text, .. } => Err(Failure::refused(text).hint(super::run::CARD)),
         other => Err(unexpected(&other)),
     }
 }

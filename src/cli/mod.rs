@@ -60,9 +60,17 @@ fn refuse(error: &clap::Error, as_json: bool) -> ExitCode {
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
-    if shown || !as_json {
-        error.print().ok();
-        return if shown && error.exit_code() == 0 { ExitCode::SUCCESS } else { ExitCode::from(2) };
+    let good = shown && error.exit_code() == 0;
+    if good || !as_json {
+        return match error.print() {
+            Err(why) if why.kind() != std::io::ErrorKind::BrokenPipe => print::unheard(&why),
+            _ if good => ExitCode::SUCCESS,
+            _ => ExitCode::from(2),
+        };
+    }
+    if shown {
+        let failure = Failure::usage("No command is given.").hint("`discord-os help` lists them.");
+        return print::end(Err(failure), true);
     }
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").trim_end_matches('.');

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use crate::base::failure::Failure;
+use crate::base::failure::{Failure, Kind};
 use crate::base::redact::redact;
 
 /// A result: the same for people and as JSON.
@@ -47,8 +47,10 @@ pub fn end(result: Result<Out, Failure>, as_json: bool) -> ExitCode {
                 (true, json) => serde_json::to_string_pretty(json).unwrap_or_default(),
                 (false, _) => out.human,
             };
-            line(text.trim_end_matches('\n'));
-            ExitCode::from(out.code)
+            match write_line(text.trim_end_matches('\n')) {
+                Ok(()) => ExitCode::from(out.code),
+                Err(error) => unheard(&error),
+            }
         }
         Err(failure) => {
             if as_json {
@@ -64,12 +66,29 @@ pub fn end(result: Result<Out, Failure>, as_json: bool) -> ExitCode {
     }
 }
 
-/// One line of results.
+/// One line of results while the command goes on.
 pub fn line(text: &str) {
-    if !text.is_empty() {
-        // A reader that went away (`| head`) has heard enough.
-        writeln!(io::stdout().lock(), "{text}").ok();
+    if let Err(error) = write_line(text) {
+        tracing::warn!("stdout takes nothing: {error}");
     }
+}
+
+/// A reader that went away (`| head`) has heard enough; a full disk has not.
+fn write_line(text: &str) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mut out = io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The command was done, but nobody can read what came of it.
+pub fn unheard(error: &io::Error) -> ExitCode {
+    talk(&format!("error: The result could not be written to stdout: {error}.\nhint: Send stdout elsewhere."));
+    ExitCode::from(Kind::Failed.exit_code())
 }
 
 /// Part of a result that goes on: an answer while it streams.

@@ -54,7 +54,7 @@ pub async fn run(shell: &Shell, args: &Put) -> Result<Out, Failure> {
         return Err(Failure::usage("--name is empty.").hint("Leave it out to keep the file's own name."));
     }
     let desk = shell.desk(&args.place, false, None).await?;
-    let stored = store(&desk, args).await;
+    let stored = desk.with_discord(store(&desk, args)).await;
     desk.close().await;
     let objects: Vec<ObjectJson> = stored?.iter().map(ObjectJson::from).collect();
     let lines = objects.iter().map(|o| {

@@ -17,7 +17,7 @@ use crate::config::settings::refuse_later_backend;
 use crate::host::build::{Duty, Host, Plan};
 use crate::host::deeds::{About, Deed, Done};
 use crate::host::hand::{Hand, unexpected};
-use crate::host::report;
+use crate::host::{lock, report};
 use crate::ledger::{Ledger, approvals, control, views};
 use crate::model::power::Power;
 use crate::model::receipt::RunJson;
@@ -30,6 +30,17 @@ const LAST_POSTS: Duration = Duration::from_secs(15);
 
 /// Time between two looks at what is still to be posted.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// Time between two looks at whether the host that does the task is still there.
+const HOST_LOOK: Duration = Duration::from_millis(250);
+
+/// How long an interrupted run may take to end: its processes have 5 s between TERM and KILL. What it made is not
+/// waited for: the next host posts it.
+const FAREWELL: Duration = Duration::from_secs(8);
+
+/// Where a person can change why an order is refused.
+pub(super) const CARD: &str =
+    "The HOST card has the buttons: On, Resume, and those of a job. `discord-os status` tells how it is.";
 
 /// Do one task on the terminal.
 ///
@@ -50,13 +61,16 @@ pub struct Run {
     /// Say yes to work that may change files.
     #[arg(long)]
     pub approve: bool,
-    /// Post nothing now (without a host only). Files that it makes stay in the workspace until a host posts them.
+    /// Post nothing, now or later. Files that it makes stay in the workspace; the summary names their folder.
     #[arg(long)]
     pub no_discord_post: bool,
 }
 
 /// Does it.
 pub async fn run(shell: &Shell, args: &Run) -> Result<Out, Failure> {
+    if args.task.trim().is_empty() {
+        return Err(Failure::usage("The task is empty.").hint("Say what you want done, in quotes."));
+    }
     let waits = task::guess(&args.task).waits_for_approval();
     if waits && !args.approve && !print::can_ask() {
         return Err(Failure::refused("This task may change files, and there is no terminal to ask on.")
@@ -71,6 +85,10 @@ pub async fn run(shell: &Shell, args: &Run) -> Result<Out, Failure> {
 async fn on_desk(desk: &Desk, args: &Run) -> Result<Out, Failure> {
     desk.channel()?;
     if let hand @ Hand::Host(_) = desk.hand().await? {
+        if args.no_discord_post {
+            return Err(Failure::new(Kind::AlreadyRunning, "A host runs on this workspace, and posts what it does.")
+                .hint("Leave --no-discord-post out, or stop that host, or give another --workspace."));
+        }
         let ledger =
             desk.reader()?.ok_or_else(|| Failure::not_found("The host has no ledger yet.").hint("Try again."))?;
         let stop = Stop::new();
@@ -89,10 +107,15 @@ async fn on_desk(desk: &Desk, args: &Run) -> Result<Out, Failure> {
     let (ledger, tools) = (host.ledger.clone(), host.tools.clone());
     let (stop, interrupted) = (Stop::new(), Stop::new());
     let work = async {
-        let hand = Hand::Own(Box::new((ledger.clone(), tools.clone())));
-        let result = while_on(desk, &hand, &tools, task(desk, args, &hand, &ledger, &interrupted)).await;
+        let mine = Tools { silent: args.no_discord_post, ..tools.clone() };
+        let hand = Hand::Own(Box::new((ledger.clone(), mine)));
+        let mut result = while_on(desk, &hand, &tools, task(desk, args, &hand, &ledger, &interrupted)).await;
         if !args.no_discord_post {
-            posted(&ledger, &tools).await;
+            tokio::select! {
+                () = posted(&ledger, &tools) => {}
+                () = interrupted.wait() => {}
+                lost = desk.lost() => result = result.and(Err(lost)),
+            }
         }
         stop.stop();
         result
@@ -132,7 +155,7 @@ async fn order(desk: &Desk, hand: &Hand, verb: Verb) -> Result<Option<About>, Fa
     match hand.perform(Deed::Order { verb, channel: desk.channel()?, guild: desk.guild() }).await? {
         Done::Order { outcome: Outcome::Done, about, .. } => Ok(about),
         Done::Order { outcome: Outcome::Unknown, text, .. } => Err(Failure::not_found(text)),
-        Done::Order { text, .. } => Err(Failure::refused(text)),
+        Done::Order { text, .. } => Err(Failure::refused(text).hint(CARD)),
         other => Err(unexpected(&other)),
     }
 }
@@ -144,24 +167,14 @@ async fn task(desk: &Desk, args: &Run, hand: &Hand, ledger: &Ledger, stop: &Stop
     let say = |text: &str| desk.shell.say(text);
     let mut follow = Follow::new(ledger.clone(), about.run.clone(), !json);
     say(&format!("{} is taken.", about.code()));
-    if follow.until(&say, |_| true).await? == RunState::Waiting {
-        decide(desk, args, hand, ledger, &about).await?;
-    }
-    // Alone there is nobody who could open the thread that its files belong into.
-    let alone = args.no_discord_post && matches!(hand, Hand::Own(_));
-    let over = |state: RunState| state.ended() || (alone && state == RunState::Finishing);
-    let state = tokio::select! {
-        ended = follow.until(&say, over) => ended?,
-        () = stop.wait() => {
-            say("Cancelling; a second Ctrl-C does not wait.");
-            // It may have ended this very moment; what it did is told below either way.
-            order(desk, hand, Verb::Cancel { run: about.run.clone() }).await.ok();
-            follow.until(&say, over).await?
-        }
+    let end = tokio::select! {
+        end = to_the_end(desk, args, hand, &about, &mut follow) => end?,
+        () = stop.wait() => End::Interrupted,
+        () = host_gone(desk, hand) => End::HostGone,
+        lost = desk.lost(), if matches!(hand, Hand::Own(_)) => End::Lost(lost),
     };
-    if state == RunState::Finishing {
-        let folder = desk.loaded.workspace.artifacts().join(about.run.as_str());
-        say(&format!("Its files are in {}; the next host posts them.", folder.display()));
+    if !matches!(end, End::Itself) {
+        call_off(desk, hand, &about, &mut follow, &end).await?;
     }
     if follow.needs_line_end() {
         print::piece("\n");
@@ -169,11 +182,75 @@ async fn task(desk: &Desk, args: &Run, hand: &Hand, ledger: &Ledger, stop: &Stop
     let id = about.run.clone();
     let run = ledger.read(move |read| report::run(read, &id)).await?;
     let run = run.ok_or_else(|| Failure::new(Kind::Integrity, "The run is gone from the ledger."))?;
-    Ok(told(&run, follow.showed() && !json))
+    match end {
+        End::Lost(lost) => Err(lost),
+        _ if run.status.ended() => Ok(told(&run, follow.showed() && !json)),
+        End::HostGone => Err(Failure::failed(format!("The host ended while {} was {}.", run.code, state(&run)))
+            .hint(format!("Start a host; then `discord-os jobs show {}` tells what became of it.", run.code))),
+        _ => Err(Failure::failed(format!("Interrupted while {} was {}.", run.code, state(&run)))
+            .hint(format!("The host settles the rest, now or when it is started next; see `jobs show {}`.", run.code))),
+    }
 }
 
-async fn decide(desk: &Desk, args: &Run, hand: &Hand, ledger: &Ledger, about: &About) -> Result<(), Failure> {
+fn state(run: &RunJson) -> &'static str {
+    match run.status {
+        RunState::Finishing => "done and its files were being stored",
+        RunState::Waiting => "waiting for a yes",
+        RunState::Cancelling => "being cancelled",
+        RunState::Queued => "queued",
+        _ => "running",
+    }
+}
+
+/// Why a task is followed no longer.
+enum End {
+    /// The run has ended.
+    Itself,
+    /// Ctrl-C.
+    Interrupted,
+    /// The host that did it is gone.
+    HostGone,
+    /// The simulator that was joined is gone.
+    Lost(Failure),
+}
+
+async fn to_the_end(desk: &Desk, args: &Run, hand: &Hand, about: &About, follow: &mut Follow) -> Result<End, Failure> {
+    let say = |text: &str| desk.shell.say(text);
+    if follow.until(&say, |_| true).await? == RunState::Waiting {
+        decide(desk, args, hand, about).await?;
+    }
+    follow.until(&say, RunState::ended).await.map(|_| End::Itself)
+}
+
+/// Cancels what runs, and waits until that has ended, but for nothing else.
+async fn call_off(desk: &Desk, hand: &Hand, about: &About, follow: &mut Follow, end: &End) -> Result<(), Failure> {
+    if matches!(end, End::HostGone) {
+        return Ok(());
+    }
+    let say = |text: &str| desk.shell.say(text);
+    say("Cancelling; a second Ctrl-C does not wait.");
+    // It may have ended this very moment; what it did is told either way.
+    order(desk, hand, Verb::Cancel { run: about.run.clone() }).await.ok();
+    let over = |state: RunState| state.ended() || state == RunState::Finishing;
+    match tokio::time::timeout(FAREWELL, follow.until(&say, over)).await {
+        Ok(done) => done.map(drop),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Waits until the host that the task was given to has ended; for ever where this process does it.
+async fn host_gone(desk: &Desk, hand: &Hand) {
+    if matches!(hand, Hand::Own(_)) {
+        return std::future::pending().await;
+    }
+    while lock::holder(desk.loaded.workspace.root()).is_some() {
+        tokio::time::sleep(HOST_LOOK).await;
+    }
+}
+
+async fn decide(desk: &Desk, args: &Run, hand: &Hand, about: &About) -> Result<(), Failure> {
     let run = about.run.clone();
+    let Some(ledger) = desk.reader()? else { return Ok(()) };
     let pending = ledger.read(move |read| approvals::pending_of(read, &run)).await?;
     // Somebody else may have decided meanwhile.
     let Some(pending) = pending else { return Ok(()) };
@@ -190,12 +267,12 @@ async fn decide(desk: &Desk, args: &Run, hand: &Hand, ledger: &Ledger, about: &A
 }
 
 fn told(run: &RunJson, answered: bool) -> Out {
-    let human = match answered && run.error.is_none() {
+    let human = match answered && run.status == RunState::Done {
         true => follow::tail(run).trim_start_matches('\n').to_owned(),
         false => follow::receipt(run),
     };
     let code = match run.status {
-        RunState::Done | RunState::Finishing => 0,
+        RunState::Done => 0,
         RunState::Denied => Kind::Refused.exit_code(),
         _ => Kind::Failed.exit_code(),
     };

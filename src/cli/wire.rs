@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::args::{Global, Where};
 use super::print;
@@ -14,6 +15,9 @@ use crate::config::{Ask, Loaded, load, names};
 use crate::discord::rest::{Rest, RestConfig};
 use crate::host::hand::Hand;
 use crate::ledger::Ledger;
+
+/// How soon it shows that a joined simulator has ended, after a call to it failed: it is looked at every 250 ms.
+const LOSS_SHOWS: Duration = Duration::from_millis(800);
 
 /// What every command starts with.
 #[derive(Clone)]
@@ -165,6 +169,31 @@ impl Desk {
     /// One that cannot be read.
     pub fn reader(&self) -> Result<Option<Ledger>, Failure> {
         reader(&self.loaded)
+    }
+
+    /// Does something that needs Discord, unless a simulator that was joined ends meanwhile.
+    ///
+    /// # Errors
+    /// Its own, or that the simulator ended.
+    pub async fn with_discord<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        tokio::select! {
+            done = work => match done {
+                // What fails while the simulator goes away fails for that reason.
+                Err(failure) if failure.kind == Kind::Discord => {
+                    Err(tokio::time::timeout(LOSS_SHOWS, self.lost()).await.unwrap_or(failure))
+                }
+                done => done,
+            },
+            lost = self.lost() => Err(lost),
+        }
+    }
+
+    /// Waits until a simulator that was joined has ended.
+    pub async fn lost(&self) -> Failure {
+        match &self.world {
+            Some(world) => world.lost().await,
+            None => std::future::pending().await,
+        }
     }
 
     /// Puts the simulator away, if this command started one.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,10 +23,14 @@ const TRIES: u32 = 300;
 /// Time between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// Time between two looks at whether a joined simulator is still there.
+const LOSS_LOOK: Duration = Duration::from_millis(250);
+
 /// A simulated Discord.
 pub struct World {
     /// Where it is.
     pub endpoints: Endpoints,
+    folder: PathBuf,
     own: Option<Own>,
 }
 
@@ -70,13 +75,13 @@ impl World {
                 continue;
             };
             if let Some(endpoints) = sim::running(&world) {
-                return Ok(Self { endpoints, own: None });
+                return Ok(Self { endpoints, folder: world, own: None });
             }
             match Sim::start(options.clone(), Arc::clone(clock), Arc::clone(entropy)).await {
                 Ok(sim) => {
                     let endpoints = sim.endpoints().clone();
                     let turn = (!lasting).then_some(turn);
-                    return Ok(Self { endpoints, own: Some(Own { sim, _turn: turn }) });
+                    return Ok(Self { endpoints, folder: world, own: Some(Own { sim, _turn: turn }) });
                 }
                 // Its owner has the lock but has not yet said where it listens.
                 Err(failure) if failure.kind == Kind::AlreadyRunning => {
@@ -88,6 +93,19 @@ impl World {
         }
         Err(Failure::new(Kind::AlreadyRunning, "Another command is using the simulator's world.")
             .hint("Wait for it to end, or use another workspace."))
+    }
+
+    /// Waits until the simulator that was joined has ended; for ever where this command started it.
+    pub async fn lost(&self) -> Failure {
+        if self.is_own() {
+            return std::future::pending().await;
+        }
+        while sim::running(&self.folder).is_some_and(|now| now.pid == self.endpoints.pid) {
+            tokio::time::sleep(LOSS_LOOK).await;
+        }
+        let pid = self.endpoints.pid;
+        Failure::new(Kind::Discord, format!("The simulator that this command had joined has ended (process {pid})."))
+            .hint("Run the command again: it starts a simulator of its own, with the same world.")
     }
 
     /// Whether this command started it.

@@ -49,7 +49,7 @@ pub enum Duty {
     Everything,
     /// One task from the terminal; shown in Discord as well.
     TaskShown,
-    /// One task from the terminal; nothing is posted.
+    /// One task from the terminal; nothing is posted, neither of it nor of anything else.
     TaskAlone,
 }
 

@@ -90,6 +90,7 @@ pub fn tools(loaded: &Loaded, clock: Arc<dyn Clock>, entropy: Arc<Entropy>) -> R
         limits: settings.limits.clone(),
         backend: backend_name(&settings.backend).to_owned(),
         owner_pinned: settings.owner.is_some(),
+        silent: false,
     })
 }
 

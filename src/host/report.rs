@@ -149,7 +149,8 @@ fn told(view: &HostView, pid: Option<i32>) -> StatusJson {
 pub fn run(read: &Read<'_>, id: &RunId) -> ledger::Result<Option<RunJson>> {
     let Some(run) = runs::get(read, id)? else { return Ok(None) };
     let Some(task) = tasks::get(read, &run.task)? else { return Ok(None) };
-    let (amount, basis) = spend::of_run(read, id)?.unwrap_or((MicroUsd(0), Basis::Unknown));
+    // Nothing was reserved, so nothing was started and nothing can have been spent.
+    let (amount, basis) = spend::of_run(read, id)?.unwrap_or((MicroUsd(0), Basis::Exact));
     let artifacts = objects::of_run(read, id)?;
     Ok(Some(RunJson {
         task_id: task.id,

@@ -72,7 +72,7 @@ pub fn say(
 }
 
 /// Records the receipt of a run that has ended, for its task's thread. Relay writes its text from the ledger when it
-/// sends it. A second call changes nothing.
+/// sends it. A second call changes nothing; a task that is never shown gets none.
 pub fn receipt(tx: &Write<'_>, run: &RunId, now: Millis) -> Result<()> {
     let (bot, task, code, turn) = tx.db.query_row(
         "SELECT t.bot_key, t.task_id, t.code, r.turn FROM runs r JOIN tasks t ON t.task_id = r.task_id
@@ -80,6 +80,9 @@ pub fn receipt(tx: &Write<'_>, run: &RunId, now: Millis) -> Result<()> {
         params![run.as_str()],
         |row| Ok((BotKey(row.get(0)?), TaskId(row.get(1)?), TaskCode(row.get(2)?), row.get::<_, u32>(3)?)),
     )?;
+    if !tasks::is_shown(tx, &task)? {
+        return Ok(());
+    }
     let post = Post::text(format!("Receipt of {code}, turn {turn}."));
     say(tx, &bot, &Target::Thread(task), &Said::Receipt(run.clone()), &post, now)?;
     Ok(())

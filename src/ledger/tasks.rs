@@ -87,6 +87,20 @@ pub fn create(tx: &Write<'_>, new: &NewTask, now: Millis) -> Result<TaskCode> {
     Ok(code)
 }
 
+/// Takes back the thread and the job card that [`create`] wished for, in the same transaction: nothing of the task is
+/// ever posted, by no later host either.
+pub fn never_show(tx: &Write<'_>, id: &TaskId) -> Result<()> {
+    tx.db.execute("DELETE FROM errands WHERE kind = 'open_thread' AND subject = ?1", params![id.as_str()])?;
+    tx.db.execute("DELETE FROM mirrors WHERE kind = 'job' AND subject = ?1", params![id.as_str()])?;
+    Ok(())
+}
+
+/// Whether a task is shown in Discord, now or once it can be.
+pub fn is_shown(read: &Read<'_>, id: &TaskId) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM mirrors WHERE kind = 'job' AND subject = ?1)";
+    Ok(read.db.prepare_cached(sql)?.query_row(params![id.as_str()], |row| row.get(0))?)
+}
+
 const COLUMNS: &str =
     "task_id, code, bot_key, channel_id, guild_id, ask_message_id, thread_id, asker, asker_name, text, mode, at";
 

@@ -133,9 +133,8 @@ fn fits(path: &Path, size: u64, most: u64) -> Result<(), Failure> {
     }
     if size > most {
         return Err(Failure::usage(format!(
-            "{} has {}; the largest object is {} ({most} bytes).",
+            "{} has {size} bytes; the largest object has {most} bytes ({}).",
             path.display(),
-            text::size(size),
             text::size(most)
         ))
         .hint("Split or compress it, or raise DISCORD_MAX_OBJECT_BYTES where Discord takes more. Keeping larger files locally comes in a later version."));

@@ -107,7 +107,12 @@ pub(super) fn ask(tx: &Write<'_>, allowed: &Allowed<'_>, text: &str) -> ledger::
     if let Some(closed) = closed_in(tx, allowed.tools(), order.place.channel)? {
         return Ok(Answer::refused(closed.sentence()));
     }
-    let task = match tasks::of_thread(tx, order.place.channel)? {
+    // What is never shown is no turn of a job that is.
+    let of_thread = match allowed.tools().silent {
+        true => None,
+        false => tasks::of_thread(tx, order.place.channel)?,
+    };
+    let task = match of_thread {
         Some(task) => task,
         None => new_task(tx, allowed, text)?,
     };
@@ -130,7 +135,9 @@ fn new_task(tx: &Write<'_>, allowed: &Allowed<'_>, text: &str) -> ledger::Result
         mode: task::guess(text),
     };
     let code = tasks::create(tx, &new, now)?;
-    if new.ask_message.is_none() {
+    if tools.silent {
+        tasks::never_show(tx, &new.id)?;
+    } else if new.ask_message.is_none() {
         let post = Post::text(format!(
             "**{code}** asked by {}\n>>> {}",
             text::plain(&text::one_line(&text::cut(&order.name, 80))),

@@ -119,6 +119,8 @@ pub struct Tools {
     pub backend: String,
     /// Whether the pinned-owner setting turns pairing by tap off (I-5).
     pub owner_pinned: bool,
+    /// Whether tasks asked for with these tools are never shown in Discord.
+    pub silent: bool,
 }
 
 /// How an order ended.

@@ -30,6 +30,7 @@ async fn desk() -> Desk {
         limits: Limits::default(),
         backend: "command".into(),
         owner_pinned: false,
+        silent: false,
     };
     let t = tools.clone();
     ledger

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::base::failure::{Failure, Kind, LogAndGoOn};
 use crate::base::stop::Stop;
 use crate::base::text;
-use crate::ledger::{errands, objects as rows, runs, tasks};
+use crate::ledger::{errands, objects as rows, runs, steps, tasks};
 use crate::model::reasoning;
 use crate::model::run::RunEvent;
 use crate::objects::index::InLedger;
@@ -50,6 +50,10 @@ pub(super) fn folder(parts: &WorkParts, run: &runs::Run) -> PathBuf {
 pub async fn and_receipt(parts: &Arc<WorkParts>, run: &runs::Run, stop: &Stop) -> Result<(), Failure> {
     let folder = folder(parts, run);
     let (files, more) = list(folder.clone()).await?;
+    let task = run.task.clone();
+    if !parts.ledger.read(move |read| tasks::is_shown(read, &task)).await? {
+        return keep(parts, run, (files.len() + more, &folder)).await;
+    }
     let mut amiss = Vec::new();
     if !files.is_empty() {
         let Some(place) = place(parts, run, stop).await? else { return Ok(()) };
@@ -66,6 +70,27 @@ pub async fn and_receipt(parts: &Arc<WorkParts>, run: &runs::Run, stop: &Stop) -
         amiss.push(format!("{more} more files were made; they stay in the run's folder on the machine."));
     }
     done(parts, run, amiss).await
+}
+
+/// Ends a run of a task that is never shown: its files stay where they are, and its summary names the folder.
+async fn keep(parts: &WorkParts, run: &runs::Run, (count, folder): (usize, &Path)) -> Result<(), Failure> {
+    let note = match count {
+        0 => return done(parts, run, Vec::new()).await,
+        1 => format!("1 file is kept in {}.", folder.display()),
+        n => format!("{n} files are kept in {}.", folder.display()),
+    };
+    let (id, now) = (run.id.clone(), parts.clock.now());
+    parts
+        .ledger
+        .write("kept", move |tx| {
+            let said = runs::get(tx, &id)?.and_then(|run| run.summary).unwrap_or_default();
+            let summary = format!("{}\n\n{note}", said.trim_end()).trim_start().to_owned();
+            runs::leave(tx, &id, &runs::Left { summary: Some(summary), ..runs::Left::default() })?;
+            steps::add(tx, &id, &note, now)?;
+            runs::apply(tx, &id, RunEvent::Settle, now)
+        })
+        .await?;
+    Ok(())
 }
 
 async fn done(parts: &WorkParts, run: &runs::Run, amiss: Vec<String>) -> Result<(), Failure> {
@@ -165,7 +190,12 @@ async fn store(
         max_bytes: parts.limits.max_object_bytes,
     };
     for attempt in 1.. {
-        match put::put(&put, &item, &|_| {}).await {
+        // Cut off it is like after a crash: the intent is recorded, and what was stored is found (I-9).
+        let done = tokio::select! {
+            () = stop.wait() => return Ok(Stored::Stopped),
+            done = put::put(&put, &item, &|_| {}) => done,
+        };
+        match done {
             Ok(_) => return Ok(Stored::Yes),
             Err(failure) if attempt >= TRIES || !worth_another(&failure) => return Ok(Stored::No(failure.message)),
             Err(failure) => drop(Err::<(), _>(failure).log_and_go_on("a file of a run could not be stored yet")),

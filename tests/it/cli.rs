@@ -188,7 +188,7 @@ fn what_is_put_comes_back_as_the_same_bytes() {
     assert_eq!(listed, names.into_iter().rev().collect::<Vec<_>>());
     let over = me.file("over.bin", &bytes(100_001));
     let refused = me.types(&["put", over.to_str().unwrap(), "--channel-id", "555", "--fake", "--json"]);
-    assert!(error_of(&refused, 2, "usage").contains("100000 bytes"));
+    assert!(error_of(&refused, 2, "usage").contains("has 100001 bytes"));
     let empty = me.file("empty", b"");
     error_of(&me.types(&["put", empty.to_str().unwrap(), "--channel-id", "555", "--fake", "--json"]), 2, "usage");
 }
@@ -270,10 +270,101 @@ fn i_7_file_work_without_a_terminal_needs_a_yes() {
 }
 
 #[test]
-fn nothing_is_posted_where_nothing_shall_be() {
+fn nothing_is_posted_where_nothing_shall_be_now_or_later() {
     let me = Person::new();
-    let args = ["run", "What is here?", "--channel-id", "555", "--fake", "--json", "--no-discord-post"];
-    let done = me.types(&args);
-    assert_eq!((done.code, &done.json()["jump_url"]), (0, &Value::Null), "{}", done.stderr);
-    assert!(done.stderr.contains("the next host posts them"), "{}", done.stderr);
+    let run = |task: &str, more: &[&str]| {
+        let mut args = vec!["run", task, "--channel-id", "555", "--fake", "--json"];
+        args.extend(more);
+        me.types(&args)
+    };
+    let dry = run("What is here?", &["--no-discord-post"]);
+    let json = dry.json();
+    assert_eq!((dry.code, &json["status"], &json["jump_url"]), (0, &"done".into(), &Value::Null), "{}", dry.stderr);
+    assert_eq!(json["artifacts"], Value::Array(vec![]));
+    let summary = json["summary"].as_str().unwrap();
+    let folder = summary.rsplit_once("2 files are kept in ").unwrap().1.trim_end_matches('.');
+    assert!(Path::new(folder).join("report.md").exists() && dry.stderr.contains(folder), "{summary}");
+    let shown = me.types(&["jobs", "show", "DOS-1", "--fake", "--json"]).json();
+    assert_eq!(shown, json);
+    // A later run that posts has nothing of the first to post.
+    let loud = run("What is here now?", &[]);
+    assert_eq!((loud.code, &loud.json()["code"]), (0, &"DOS-2".into()), "{}", loud.stderr);
+    let listed = me.types(&["ls", "--channel-id", "555", "--fake", "--json"]).json();
+    assert_eq!(listed.as_array().unwrap().len(), 2, "{listed}");
+    let journal = std::fs::read_to_string(me.workspace().join("sim/world/journal.jsonl")).unwrap();
+    assert!(journal.contains("DOS-2") && !journal.contains("DOS-1"), "DOS-1 was posted");
+}
+
+/// Waits until a command that runs has said something on stderr; gives all it said so far.
+fn hears(child: &mut std::process::Child, what: &str) {
+    use std::io::Read;
+    let (mut said, mut byte) = (Vec::new(), [0_u8]);
+    let stderr = child.stderr.as_mut().unwrap();
+    while !String::from_utf8_lossy(&said).contains(what) {
+        assert_eq!(stderr.read(&mut byte).unwrap(), 1, "it ended: {}", String::from_utf8_lossy(&said));
+        said.push(byte[0]);
+    }
+}
+
+fn interrupt(child: &std::process::Child) {
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+}
+
+fn spawned(mut command: Command) -> std::process::Child {
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn ctrl_c_cancels_a_run_and_leaves_no_process() {
+    let me = Person::new();
+    let mut command =
+        me.command(&["run", "What is here?", "--channel-id", "555", "--json", "--fake", "--backend", "command"]);
+    command.env("DISCORD_OS_COMMAND", "sleep 4711").env("DISCORD_OS_COMMAND_COST", "free");
+    let mut child = spawned(command);
+    hears(&mut child, "is taken");
+    let state = || me.types(&["jobs", "list", "--fake", "--json"]).json()[0]["status"].clone();
+    while state() != "started" {}
+    interrupt(&child);
+    let done: Done = child.wait_with_output().unwrap().into();
+    assert_eq!((done.code, &done.json()["status"]), (1, &"cancelled".into()), "{}", done.stderr);
+    let left = Command::new("pgrep").args(["-f", "^sleep 4711"]).output().unwrap();
+    assert!(left.stdout.is_empty(), "a process is left");
+}
+
+#[test]
+fn a_simulator_that_ends_under_a_host_is_named() {
+    let me = Person::new();
+    let mut sim = spawned(me.command(&["sim"]));
+    let endpoint = me.workspace().join("sim/world/endpoint.json");
+    while !endpoint.exists() {}
+    let mut host = spawned(me.command(&["-v", "host", "run", "--fake", "--json"]));
+    hears(&mut host, "The host runs");
+    let beside = me.types(&["host", "run", "--fake", "--json"]);
+    error_of(&beside, 7, "already_running");
+    let dry = ["run", "What is here?", "--fake", "--no-discord-post", "--json"];
+    assert!(error_of(&me.types(&dry), 7, "already_running").contains("posts what it does"));
+    interrupt(&sim);
+    assert!(sim.wait().unwrap().success());
+    let done: Done = host.wait_with_output().unwrap().into();
+    assert!(error_of(&done, 6, "discord").contains("simulator"), "{}", done.stderr);
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_a_failure() {
+    let me = Person::new();
+    for args in [vec!["config"], vec!["config", "--json"], vec!["--help"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let done: Done = me.command(&args).stdout(full).output().unwrap().into();
+        assert!(
+            done.code == 1 && done.stderr.contains("could not be written"),
+            "{args:?} {} {}",
+            done.code,
+            done.stderr
+        );
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let done: Done = me.command(&args).stdout(writer).output().unwrap().into();
+        assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{args:?}: a reader that went away");
+    }
 }

@@ -174,6 +174,7 @@ impl House {
             limits: Limits::default(),
             backend: "command".into(),
             owner_pinned: false,
+            silent: false,
         };
         let t = tools.clone();
         ledger

@@ -58,6 +58,7 @@ impl Town {
             limits: Limits::default(),
             backend: "command".into(),
             owner_pinned: false,
+            silent: false,
         };
         let t = tools.clone();
         let owner = place.people.owner;

@@ -9,6 +9,7 @@ mod cli;
 mod crash;
 mod desk;
 mod discord_contract;
+mod docs;
 mod doors;
 mod exec;
 mod faults;
