@@ -42,6 +42,9 @@ const WORK_PATIENCE: Duration = Duration::from_secs(25);
 /// How long showing may take to stop: one call to Discord on its way.
 const RELAY_PATIENCE: Duration = Duration::from_secs(8);
 
+/// The same where a person waits at the terminal: what was on its way is read back by the next host (I-12).
+const RELAY_HASTE: Duration = Duration::from_secs(2);
+
 /// What a host is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duty {
@@ -188,7 +191,8 @@ fn work(plan: &Plan, ledger: &Ledger, tools: &Tools) -> Member {
 fn relay(plan: &Plan, ledger: &Ledger, tools: &Tools) -> Member {
     let (ledger, tools, discord) = (ledger.clone(), tools.clone(), Arc::clone(&plan.discord));
     let face = face(plan);
-    Member::new("relay", RELAY_PATIENCE, move |stop| {
+    let patience = if plan.duty == Duty::Everything { RELAY_PATIENCE } else { RELAY_HASTE };
+    Member::new("relay", patience, move |stop| {
         let parts = RelayParts {
             ledger: ledger.clone(),
             discord: Arc::clone(&discord),

@@ -4,7 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use super::desk::Desk;
 
 /// A person at a machine of their own.
 pub struct Person {
@@ -367,4 +369,25 @@ fn a_result_that_cannot_be_written_is_a_failure() {
         let done: Done = me.command(&args).stdout(writer).output().unwrap().into();
         assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{args:?}: a reader that went away");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_waits_for_no_discord_that_does_not_answer() {
+    let mut desk = Desk::with("sh -c 'cat > /dev/null; echo x > $DISCORD_OS_ARTIFACTS/a.txt; echo made'").await;
+    let on = json!({"method": "POST", "path": "/channels/*/messages/*/threads"});
+    let rules = json!([{"on": on, "times": 100, "do": {"kind": "stall", "ms": 60_000}}]);
+    desk.owner().control.faults(rules).await.unwrap();
+    let channel = desk.endpoints().channel.to_string();
+    let mut child = spawned(desk.command(&["run", "What is here?", "--channel-id", &channel, "--json"]));
+    hears(&mut child, "is taken");
+    desk.counts(1, "SELECT count(*) FROM runs WHERE state = 'finishing'").await;
+    interrupt(&child);
+    let ended = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap());
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(10), ended).await.expect("it waits for Discord");
+    let message = error_of(&ended.unwrap().into(), 1, "failed");
+    assert!(message.contains("its files were being stored"), "{message}");
+    desk.owner().control.clear_faults().await.unwrap();
+    desk.start();
+    desk.counts(1, "SELECT count(*) FROM runs WHERE state = 'done'").await;
+    desk.counts(1, "SELECT count(*) FROM objects WHERE run_id IS NOT NULL").await;
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use discord_os::config::names;
+use serde_json::Value;
 
 use super::cli::Person;
 
@@ -24,10 +25,13 @@ fn typed(text: &str) -> Vec<String> {
     lines
 }
 
-/// Commands that stand in the running text, in backticks.
+/// Commands that stand in the running text, in backticks, with a number for `ID`.
 fn named(text: &str) -> Vec<String> {
     let spans = text.split('`').skip(1).step_by(2);
-    spans.filter(|span| span.starts_with("discord-os ") && !span.contains("COMMAND")).map(str::to_owned).collect()
+    spans
+        .filter(|span| span.starts_with("discord-os ") && !span.contains("COMMAND"))
+        .map(|span| span.replace(" ID", " 1"))
+        .collect()
 }
 
 /// The words after the program's name, and where stdout goes.
@@ -115,6 +119,49 @@ fn links_and_pictures_of_the_documents_are_there() {
             text.split('`').skip(1).step_by(2).filter(|span| span.starts_with("src/") || span.starts_with("tests/"));
         for path in paths.filter(|path| !path.contains('<')) {
             assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(path).exists(), "{file}: {path}");
+        }
+    }
+}
+
+fn keys(json: &Value, found: &mut Vec<String>) {
+    match json {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| {
+            found.push(key.clone());
+            keys(value, found);
+        }),
+        Value::Array(items) => items.iter().for_each(|item| keys(item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_of_the_json_is_documented() {
+    let (me, shapes) = (Person::new(), text("docs/json.md"));
+    std::fs::write(me.cwd().join("notes.txt"), "mind the gap\n").unwrap();
+    for line in [
+        "run 'What is here?' --fake",
+        "put notes.txt --fake",
+        "ls --fake",
+        "get notes.txt --fake --out back.txt",
+        "jobs list --fake",
+        "jobs show DOS-1 --fake",
+        "status --fake",
+        "spend --fake",
+        "pair --fake --user-id 7 --role operator",
+        "check --fake",
+        "config --fake",
+        "bootstrap",
+        "invite --application-id 7",
+    ] {
+        let mut words = shell_words::split(line).unwrap();
+        words.push("--json".to_owned());
+        let done = me.types(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(done.code, 0, "{line}: {}", done.stderr);
+        let mut found = Vec::new();
+        keys(&done.json(), &mut found);
+        assert!(!found.is_empty(), "{line} told nothing");
+        for key in found {
+            assert!(shapes.contains(&key), "docs/json.md lacks {key} of {line}");
         }
     }
 }
