@@ -20,11 +20,15 @@ use async_trait::async_trait;
 use super::program::{Program, Programs};
 use super::{Backend, Capabilities, ComputeError, Prepared, Request};
 use crate::exec::Exec;
+use crate::exec::wardens::OWN_PROGRAM;
 use crate::model::receipt::Basis;
 use crate::model::settings::CommandCost;
 
 /// Variables of the host that a program sees, where they are set, besides `LC_*`.
 pub const PASSED: [&str; 10] = ["HOME", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "TZ", "TERM", "TMPDIR", "NO_COLOR"];
+
+/// What stands on cards for our own agent, so that nobody takes it for a model.
+const DEMO: &str = "demo agent (a real program that reads and counts; no model)";
 
 /// A backend made of a command line.
 pub struct Command {
@@ -69,7 +73,8 @@ impl Backend for Command {
     }
 
     fn label(&self) -> Option<&'static str> {
-        None
+        let own = self.words.first().is_some_and(|word| word == OWN_PROGRAM);
+        (own && self.words.get(1).is_some_and(|word| word == "demo-agent")).then_some(DEMO)
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -96,6 +101,19 @@ impl Backend for Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_our_own_agent_is_called_the_demo() {
+        let label = |words: &[&str]| {
+            let words = words.iter().map(|word| (*word).to_owned()).collect();
+            let exec = Arc::new(crate::exec::wardens::Wardens::new());
+            Command::new(exec, words, [], CommandCost::Free).label()
+        };
+        assert_eq!(label(&[OWN_PROGRAM, "demo-agent"]), Some(DEMO));
+        for words in [&["demo-agent"][..], &["sh", "demo-agent"], &[OWN_PROGRAM], &[]] {
+            assert_eq!(label(words), None, "{words:?}");
+        }
+    }
 
     #[test]
     fn i_11_only_listed_variables_pass() {

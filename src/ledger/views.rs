@@ -19,14 +19,6 @@ pub const RECENT: usize = 10;
 /// People that the HOST card names; more are counted.
 pub const PEOPLE: usize = 12;
 
-/// Steps of time on the HOST card, in milliseconds: so that heartbeats alone do not change the card.
-const COARSE: i64 = 5 * 60 * 1000;
-
-/// The start of the step of time that holds `at`.
-fn coarse(at: Millis) -> Millis {
-    Millis(at.0.div_euclid(COARSE) * COARSE)
-}
-
 /// State of the connection to Discord, as the ledger keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkState {
@@ -47,7 +39,7 @@ pub struct LinkView {
     pub state: LinkState,
     /// Why it is not up, or what it lacks: a sentence.
     pub why: Option<String>,
-    /// Last heartbeat, in steps of 5 minutes.
+    /// Last heartbeat that was noted; the ledger keeps it in coarse steps.
     pub heartbeat: Option<Millis>,
     /// Last message that was heard; the ledger keeps it in coarse steps.
     pub last_message: Option<Millis>,
@@ -187,7 +179,7 @@ fn host_row(row: &Row<'_>) -> rusqlite::Result<(String, Option<String>, HostView
         link: LinkView {
             state: LinkState::Down,
             why: row.get(8)?,
-            heartbeat: time(row.get(9)?).map(coarse),
+            heartbeat: time(row.get(9)?),
             last_message: time(row.get(10)?),
         },
         counts: Counts::default(),

@@ -13,6 +13,7 @@ use tokio_util::io::ReaderStream;
 
 use super::core::Core;
 use super::faults::Do;
+use super::guard::own_origin;
 use super::rest::http_date;
 use super::rest::route::decode;
 use super::thing::File;
@@ -54,6 +55,8 @@ pub async fn serve(
         query: request.uri().query().unwrap_or_default().to_owned(),
         range: request.headers().get(header::RANGE).and_then(|v| v.to_str().ok()).map(str::to_owned),
     };
+    let reader = own_origin(&core.control_host, request.headers());
+    let reader = reader.unwrap_or_else(|| format!("http://{}", core.control_host));
     let leaked = request.headers().contains_key(header::AUTHORIZATION);
     let mut response = match &fault {
         Some(Do::Status { status, .. }) => text(*status, "<html>cloudflare</html>"),
@@ -72,8 +75,8 @@ pub async fn serve(
     };
     let headers = response.headers_mut();
     put(headers, header::DATE, &http_date(core.now()));
-    // The page fetches previews from the control listener's address, and from nowhere else.
-    put(headers, header::ACCESS_CONTROL_ALLOW_ORIGIN, &format!("http://{}", core.control_host));
+    // The page, under the name that it was opened under, may read a file, and no other page may.
+    put(headers, header::ACCESS_CONTROL_ALLOW_ORIGIN, &reader);
     put(headers, header::VARY, "Origin");
     let status = response.status().as_u16();
     core.with(|state, now| {

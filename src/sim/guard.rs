@@ -10,6 +10,18 @@ fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |diff, (x, y)| diff | (x ^ y)) == 0
 }
 
+/// The names that our page is opened under: the printed one, and the one that people type.
+fn names(host: &str) -> [String; 2] {
+    let port = host.rsplit_once(':').map_or("", |(_, port)| port);
+    [host.to_owned(), format!("localhost:{port}")]
+}
+
+/// The `Origin` of a request, where it is our own page's under either of its names. `host` is `127.0.0.1:PORT`.
+pub fn own_origin(host: &str, headers: &HeaderMap) -> Option<String> {
+    let origin = headers.get(header::ORIGIN)?.to_str().ok()?;
+    names(host).map(|name| format!("http://{name}")).into_iter().find(|own| own == origin)
+}
+
 /// Checks a request's headers. `host` is `127.0.0.1:PORT`.
 pub struct Guard<'a> {
     /// Host and port of the control listener.
@@ -22,12 +34,9 @@ impl Guard<'_> {
     /// Whether the request was addressed to us and comes from no other page: a page elsewhere that had our port
     /// resolved to its own name (DNS rebinding) shows itself here.
     pub fn addressed(&self, headers: &HeaderMap) -> bool {
-        let port = self.host.rsplit_once(':').map_or("", |(_, port)| port);
-        let names = [self.host.to_owned(), format!("localhost:{port}")];
-        let get = |name| headers.get(name).map(|v| v.to_str().unwrap_or_default());
-        let host = get(header::HOST).is_some_and(|h| names.iter().any(|n| n == h));
-        let origin = get(header::ORIGIN).is_none_or(|o| names.iter().any(|n| o == format!("http://{n}")));
-        host && origin
+        let host = headers.get(header::HOST).and_then(|v| v.to_str().ok());
+        let host = host.is_some_and(|h| names(self.host).iter().any(|n| n == h));
+        host && (!headers.contains_key(header::ORIGIN) || own_origin(self.host, headers).is_some())
     }
 
     /// Whether the token came along, as a header or a cookie.
@@ -81,6 +90,21 @@ mod tests {
         ] {
             assert_eq!(guard.addressed(&headers(&pairs)), fits, "{pairs:?}");
         }
+    }
+
+    #[test]
+    fn the_page_is_known_by_both_of_its_names() {
+        for (origin, own) in [
+            ("http://127.0.0.1:8000", true),
+            ("http://localhost:8000", true),
+            ("https://localhost:8000", false),
+            ("http://localhost:8001", false),
+            ("null", false),
+        ] {
+            let found = own_origin("127.0.0.1:8000", &headers(&[(header::ORIGIN, origin)]));
+            assert_eq!(found.as_deref(), own.then_some(origin));
+        }
+        assert_eq!(own_origin("127.0.0.1:8000", &headers(&[])), None);
     }
 
     #[test]

@@ -42,8 +42,8 @@ export function hostCard({ on = false, paired = false } = {}) {
   const menu = { type: 1, components: [{ type: 3, custom_id: "dos1:k1:jobs:h1:m1:BBBB", placeholder: "Recent jobs", options: [
     { label: "DOS-2 · Waiting for your yes", value: "dos-2", description: "Tidy the changelog" }, { label: "DOS-1 · Done", value: "dos-1", description: "Report on this folder" }] }] };
   return [{ type: 17, accent_color: on ? 0x23a55a : 0x80848e, components: [
-    text(on ? `### Running\nTurned on by Olive ${ago}. Write a sentence here, or tap Ask.` : `### Stopped\nTurned off by the host itself ${ago}. Tap On to take work. The machine was started anew.`),
-    text(`**Gateway** connected · heartbeat ${ago}\n**Jobs** 0 live · 0 queued · ${on ? 1 : 0} waiting for a yes\n**Spend** ${on ? "`▰▱▱▱▱▱▱▱▱▱` $0.12 of $10.00" : "nothing yet"}\n**People** ${paired ? "Olive (owner)" : "nobody is paired yet: tap Pair, and you are the owner"}\n**Work** demo agent (free) in \`workshop\``),
+    text(on ? `### HOST · Running\nTurned on by Olive ${ago}. Write a sentence here, or tap Ask.` : `### HOST · Stopped\nTurned off by the host itself ${ago}. The machine was started anew. Tap On to take work.`),
+    text(`**Discord** connected · heartbeat ${ago}\n**Jobs** ${on ? "1 waiting for a yes" : "none live, queued or waiting"}\n**Spend** ${on ? "`▰▱▱▱▱▱▱▱▱▱` $0.12 of $10.00" : "nothing yet"}\n**People** ${paired ? "Olive (owner)" : "nobody is paired yet"}\n**Work** demo agent (free) in \`workshop\``),
     text("-# Not confined: runs have the power of your account on the machine. So all but plain questions wait for your yes."),
     { type: 14, divider: true, spacing: 1 },
     { type: 1, components: [verb(3, "On", "on", !on), verb(4, "Off", "off", on), verb(1, "Ask", "ask", on), verb(paired ? 2 : 1, paired ? "Paired" : "Pair", "pair", true), verb(4, "Halt", "halt", true)] },

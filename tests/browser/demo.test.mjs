@@ -1,199 +1,267 @@
 // The demo as a newcomer meets it: one command, one address, a phone-sized page, and a real subprocess at work.
-// The program is DISCORD_OS_BIN, else the debug build.
 
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { after, before, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { launch, openPage, PHONE } from "./chromium.mjs";
+import { back, button, card, count, Demo, enabled, generate, pairAndTurnOn, PATIENCE, say, watchCard } from "./demo.mjs";
 
-const BIN = process.env.DISCORD_OS_BIN ?? fileURLToPath(new URL("../../target/debug/discord-os", import.meta.url));
 const OUT = fileURLToPath(new URL("./out/", import.meta.url));
-// A loaded machine may need this long for one step; an idle one needs a second or two.
-const PATIENCE = 60_000;
 const SENTENCE = "Report on this folder";
+const RECEIPT = /^Receipt DOS-\d+/;
 
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
-
-let root;
-let folder;
-let workspace;
-let environment;
-let demo;
-let browser;
-
-before(async () => {
-  assert.ok(existsSync(BIN), `${BIN} is not there: build the program, or name it in DISCORD_OS_BIN.`);
-  root = await mkdtemp(join(tmpdir(), "discord-os-demo-"));
-  folder = join(root, "workshop");
-  workspace = join(root, "workspace");
-  // Nothing of the person who runs the tests: no settings, no tokens, no home.
-  environment = { PATH: process.env.PATH, HOME: join(root, "home"), AGENT_DISCORD_WORKSPACE: workspace };
-  await Promise.all([mkdir(environment.HOME), mkdir(OUT, { recursive: true }), generate(folder)]);
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  if (demo && demo.exitCode === null && demo.signalCode === null) demo.kill("SIGKILL");
-  if (root) await rm(root, { recursive: true, force: true });
-});
-
-/** Files of several kinds in nested folders: text with and without a last newline, empty, binary, odd names. */
-async function generate(base) {
-  for (let n = 0; n < 48; n += 1) {
-    const place = join(base, `part ${n % 12}`, n % 3 ? "deep/er" : "");
-    await mkdir(place, { recursive: true });
-    const kind = ["rs", "md", "txt", "bin"][n % 4];
-    const lines = Array.from({ length: (n * 7) % 31 }, (_, line) => `line ${line} of file ${n}, with ünïcode\n`).join("");
-    const body = kind === "bin" ? Buffer.concat([Buffer.alloc(10), Buffer.from(lines)]) : Buffer.from(lines + (n % 5 ? "" : "no newline at the end"));
-    await writeFile(join(place, `file ${n} 'quoted' 文.${kind}`), body);
-  }
-}
-
-/** Files and lines, counted with none of the product's code. */
-async function count(base) {
-  const sum = { files: 0, lines: 0 };
-  for (const entry of await readdir(base, { withFileTypes: true, recursive: true })) {
-    if (!entry.isFile()) continue;
-    const bytes = await readFile(join(entry.parentPath ?? entry.path, entry.name));
-    sum.files += 1;
-    if (!bytes.subarray(0, 8192).includes(0)) sum.lines += bytes.toString().split("\n").length - (bytes.length === 0 || bytes.at(-1) === 10 ? 1 : 0);
-  }
-  return sum;
-}
-
-/** Starts the demo and gives the address that it prints. */
-function start() {
-  demo = spawn(BIN, ["demo", "--no-open"], { cwd: folder, env: environment, stdio: ["ignore", "pipe", "pipe"] });
-  let talk = "";
-  demo.stderr.on("data", (piece) => (talk += piece));
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`No address within ${PATIENCE} ms.\n${talk}`)), PATIENCE);
-    createInterface({ input: demo.stdout }).on("line", (line) => {
-      const address = /http:\/\/(?:127\.0\.0\.1|localhost):\d+\/\S*/.exec(line)?.[0];
-      if (!address) return;
-      clearTimeout(timer);
-      resolve(address);
-    });
-    demo.on("exit", (code) => reject(new Error(`The demo ended with ${code} before it printed an address.\n${talk}`)));
-  });
-}
-
-const run = async (...args) => JSON.parse((await promisify(execFile)(BIN, args, { cwd: folder, env: environment, timeout: PATIENCE })).stdout);
-
 const figures = (report) => ({ files: Number(/^Files: (\d+)$/m.exec(report)?.[1]), lines: Number(/^Lines: (\d+)$/m.exec(report)?.[1]) });
 
-/** Keeps every state of the job card that the page shows, in the order of showing. */
-const watchCard = (page) => page.evaluate(() => {
-  window.states = [];
-  const note = () => {
-    for (const card of document.querySelectorAll("#messages .message .container")) {
-      const words = card.innerText;
-      if (/^DOS-\d+ · /.test(words) && window.states.at(-1) !== words) window.states.push(words);
-    }
-  };
-  new MutationObserver(note).observe(document.getElementById("messages"), { childList: true, subtree: true, characterData: true });
-  note();
+let browser;
+before(async () => {
+  await mkdir(OUT, { recursive: true });
+  browser = await launch();
 });
+after(() => browser?.close());
 
-/** Says `words` in the channel on screen, follows the job into its thread to the receipt, and gives the report's bytes. */
-async function job(page, words, screenshots) {
-  await page.getByTestId("composer").fill(words);
-  await page.getByTestId("send").click();
-  const asked = page.locator("#messages .message", { has: page.getByText(words, { exact: true }) }).last();
-  await asked.locator(".thread-chip").click();
-  await page.locator("#messages .container", { hasText: /DOS-\d+ · / }).first().waitFor();
+const phone = (options = {}) => openPage(browser, { ...PHONE, colorScheme: "dark", timeout: PATIENCE, ...options });
+
+/** Looks at what is on screen: keeps a picture, and fails where one would have to scroll sideways. */
+async function look(page, name) {
+  await page.screenshot({ path: `${OUT}demo-${name}.png` });
+  const wider = await page.evaluate(() => {
+    const scroller = document.getElementById("scroller");
+    return [document.documentElement.scrollWidth - innerWidth, scroller.scrollWidth - scroller.clientWidth];
+  });
+  assert.deepEqual(wider, [0, 0], `${name} needs no sideways scrolling`);
+}
+
+/** Has a job done to its receipt, with a yes where it is asked for, and gives the report's bytes. */
+async function job(page, words, name) {
+  await say(page, words);
   await watchCard(page);
-  const approve = page.getByRole("button", { name: "Approve", exact: true });
-  const receipt = page.locator("#messages .container", { hasText: /^Receipt DOS-\d+/ });
-  await approve.or(receipt).first().waitFor();
+  const approve = button(page, "Approve");
+  await approve.or(card(page, RECEIPT)).first().waitFor();
   if (await approve.isVisible()) {
-    if (screenshots) await page.screenshot({ path: `${OUT}demo-approve.png` });
+    if (name) await look(page, `${name}-approve`);
     await approve.click();
   }
-  if (screenshots) {
-    await page.locator("#messages .container", { hasText: /DOS-\d+ · Running/ }).or(receipt).first().waitFor();
-    await page.screenshot({ path: `${OUT}demo-running.png` });
-  }
-  await receipt.waitFor();
-  assert.match(await receipt.innerText(), /Receipt DOS-\d+ · Done/);
-  const button = page.locator("[data-testid=download][data-filename='report.md']").last();
-  const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
-  assert.equal(download.suggestedFilename(), "report.md");
-  return readFile(await download.path());
+  await card(page, /DOS-\d+ · Running/).or(card(page, RECEIPT)).first().waitFor();
+  if (name) await look(page, `${name}-running`);
+  await card(page, RECEIPT).waitFor();
+  assert.match(await card(page, RECEIPT).innerText(), /Receipt DOS-\d+ · Done/);
+  return download(page);
 }
 
-async function onDisk() {
-  const hashes = [];
-  for (const entry of await readdir(join(workspace, "sim", "artifacts"), { withFileTypes: true, recursive: true })) {
-    if (entry.name === "report.md") hashes.push(sha256(await readFile(join(entry.parentPath ?? entry.path, entry.name))));
-  }
-  return hashes;
+async function download(page) {
+  const [file] = await Promise.all([page.waitForEvent("download"), page.locator("[data-testid=download][data-filename='report.md']").last().click()]);
+  assert.equal(file.suggestedFilename(), "report.md");
+  return readFile(await file.path());
 }
 
-test("Pair, On, a sentence, a streaming card, a receipt, and the same bytes in every place", { timeout: 10 * PATIENCE }, async () => {
-  const address = await start();
-  const { page, context, wrong } = await openPage(browser, { ...PHONE, colorScheme: "dark", timeout: PATIENCE });
-  await page.goto(address);
-  const button = (name) => page.locator("#messages").getByRole("button", { name, exact: true });
-  const enabled = (name) => page.locator("#messages button:enabled", { hasText: new RegExp(`^${name}$`) }).first().waitFor();
+describe("the demo", () => {
+  let demo;
+  let address;
+  let olive;
+  let staff;
 
-  await button("Pair").click();
-  await button("Paired").waitFor();
-  await button("On").click();
-  await enabled("Off");
-  await page.screenshot({ path: `${OUT}demo-host.png` });
-  const staff = /^#\/(\d+)/.exec(await page.evaluate(() => location.hash))[1];
+  before(async () => {
+    demo = await Demo.make();
+    await generate(demo.folder);
+    address = await demo.start();
+    olive = await phone();
+    await olive.page.goto(address);
+    await button(olive.page, "Pair").waitFor();
+  });
+  after(() => demo?.remove());
 
-  const first = await job(page, SENTENCE, true);
-  const states = await page.evaluate(() => window.states);
-  assert.ok(new Set(states).size >= 3, `the card changed while it was looked at: ${JSON.stringify(states)}`);
-  const running = states.filter((words) => !/Waiting/.test(words));
-  assert.ok(running.at(-1).length > running[0].length, `its text grew: ${JSON.stringify(running)}`);
-  await page.screenshot({ path: `${OUT}demo-receipt.png` });
-  assert.deepEqual(figures(first.toString()), await count(folder), "the report's figures equal an independent count");
+  async function onDisk() {
+    const hashes = [];
+    for (const entry of await readdir(join(demo.workspace, "sim", "artifacts"), { withFileTypes: true, recursive: true })) {
+      if (entry.name === "report.md") hashes.push(sha256(await readFile(join(entry.parentPath ?? entry.path, entry.name))));
+    }
+    return hashes;
+  }
 
-  const known = await run("ls", "--channel-id", staff, "--fake", "--json");
-  const pointer = known.find((object) => object.filename === "report.md");
-  assert.equal(pointer.sha256, sha256(first));
-  assert.ok(known.every((object) => !("url" in object)));
-  assert.ok((await onDisk()).includes(sha256(first)), "the file on the disk");
-  const out = join(root, "fetched.md");
-  await run("get", pointer.artifact_id, "--channel-id", staff, "--fake", "--json", "--out", out);
-  assert.equal(sha256(await readFile(out)), sha256(first), "the same bytes from the shell");
+  test("Pair, On, a sentence, a streaming card, a receipt, and the same bytes in every place", async () => {
+    const { page } = olive;
+    await look(page, "fresh");
+    await pairAndTurnOn(page);
+    await look(page, "host");
+    staff = /^#\/(\d+)/.exec(await page.evaluate(() => location.hash))[1];
 
-  // A removed file changes the figures.
-  const earlier = await count(folder);
-  await rm(join(folder, "part 1", "deep", "er", "file 1 'quoted' 文.md"));
-  await page.getByTestId("back").click();
-  await button("Paired").waitFor();
-  const second = await job(page, `${SENTENCE} once more`, false);
-  const now = await count(folder);
-  assert.notDeepEqual(now, earlier);
-  assert.deepEqual(figures(second.toString()), now);
+    const report = await job(page, SENTENCE, "report");
+    const states = await page.evaluate(() => window.states);
+    assert.ok(new Set(states).size >= 3, `the card changed while it was looked at: ${JSON.stringify(states)}`);
+    const running = states.filter((words) => !/Waiting/.test(words));
+    assert.ok(running.at(-1).length > running[0].length, `its text grew: ${JSON.stringify(running)}`);
+    await look(page, "report-receipt");
+    assert.deepEqual(figures(report.toString()), await count(demo.folder), "the report's figures equal an independent count");
 
-  // A stranger is told so privately, and nothing changes.
-  await page.getByTestId("back").click();
-  await button("Paired").waitFor();
-  await page.getByTestId("person-switch").click();
-  await page.locator(".person-row", { hasText: "nobody’s friend" }).click();
-  await enabled("Off");
-  await button("Off").click();
-  await page.locator(".message.private").last().waitFor();
-  await enabled("Off");
-  assert.deepEqual(wrong, [], "nothing in the console");
+    const known = await demo.run("ls", "--channel-id", staff, "--fake", "--json");
+    const pointer = known.find((object) => object.filename === "report.md");
+    assert.equal(pointer.sha256, sha256(report));
+    assert.ok(known.every((object) => !("url" in object)));
+    assert.ok((await onDisk()).includes(sha256(report)), "the file on the disk");
+    const out = join(demo.root, "fetched.md");
+    await demo.run("get", pointer.artifact_id, "--channel-id", staff, "--fake", "--json", "--out", out);
+    assert.equal(sha256(await readFile(out)), sha256(report), "the same bytes from the shell");
+    await back(page);
+  });
 
-  const ended = new Promise((done) => demo.once("exit", (code, signal) => done({ code, signal })));
-  demo.kill("SIGINT");
-  assert.deepEqual(await ended, { code: 0, signal: null }, "Ctrl-C ends it cleanly");
+  test("a removed file changes the figures", async () => {
+    const { page } = olive;
+    const earlier = await count(demo.folder);
+    await rm(join(demo.folder, "part 1", "deep", "er", "file 1 'quoted' 文.md"));
+    const report = await job(page, `${SENTENCE} once more`);
+    const now = await count(demo.folder);
+    assert.notDeepEqual(now, earlier);
+    assert.deepEqual(figures(report.toString()), now);
+    await back(page);
+  });
+
+  test("file work waits for a yes, and a no starts nothing", async () => {
+    const { page } = olive;
+    const earlier = await count(demo.folder);
+    await say(page, "Delete the old logs");
+    await watchCard(page);
+    await button(page, "Approve").waitFor();
+    await button(page, "Deny").waitFor();
+    await look(page, "file-work");
+    await button(page, "Deny").click();
+    await card(page, /^DOS-\d+ · Denied/).waitFor();
+    await button(page, "Retry").first().waitFor();
+    await look(page, "denied");
+    assert.ok(!(await page.evaluate(() => window.states)).some((words) => /· (Starting|Running)/.test(words)));
+    assert.deepEqual(await count(demo.folder), earlier);
+    await back(page);
+  });
+
+  test("a stranger is refused, and nobody else sees the refusal", async () => {
+    const { page } = olive;
+    const stranger = await phone();
+    await stranger.page.goto(address);
+    await enabled(stranger.page, "Off");
+    await stranger.page.getByTestId("person-switch").click();
+    await stranger.page.locator(".person-row", { hasText: "nobody’s friend" }).click();
+    await enabled(stranger.page, "Off");
+    const before = await page.locator("#messages .message").count();
+    await button(stranger.page, "Off").click();
+    await stranger.page.locator(".message.private").last().waitFor();
+    const refusal = await stranger.page.locator(".message.private .content").last().innerText();
+    assert.match(refusal, /\.$/);
+    await look(stranger.page, "stranger");
+    // What the stranger says afterwards reaches Olive, so the refusal would have reached her before it.
+    await stranger.page.getByTestId("composer").fill("Let me in");
+    await stranger.page.getByTestId("send").click();
+    await page.getByText("Let me in", { exact: true }).waitFor();
+    assert.equal(await page.locator("#messages .message").count(), before + 1, "Olive sees the words and nothing else");
+    assert.equal(await page.getByText(refusal, { exact: true }).count(), 0);
+    await enabled(page, "Off");
+    assert.deepEqual(stranger.wrong, []);
+    await stranger.context.close();
+  });
+
+  test("hostile words stay words", async () => {
+    const { page } = olive;
+    const words = `<img src=x onerror="window.pwned=1"> [tap](javascript:window.pwned=1) @everyone ${"wide".repeat(150)} \u202etxt.exe \`\`\`unclosed`;
+    await page.getByTestId("composer").fill(words);
+    await page.getByTestId("send").click();
+    await page.locator("#messages .message", { hasText: "unclosed" }).last().locator(".thread-chip").waitFor();
+    await look(page, "hostile");
+    await page.locator("#messages .message", { hasText: "unclosed" }).last().locator(".thread-chip").click();
+    await button(page, "Deny").waitFor();
+    await look(page, "hostile-thread");
+    assert.equal(await page.evaluate(() => window.pwned), undefined);
+    assert.equal(await page.locator("#messages a[href^='javascript']").count(), 0);
+    await button(page, "Deny").click();
+    await card(page, /^DOS-\d+ · Denied/).waitFor();
+    await back(page);
+  });
+
+  test("the page works at localhost as well, pictures and downloads too", async () => {
+    const { page, context, wrong } = await phone({ colorScheme: "light" });
+    await page.goto(address.replace("127.0.0.1", "localhost"));
+    await enabled(page, "Off");
+    await look(page, "host-light");
+    await page.locator("#messages .message", { has: page.getByText(SENTENCE, { exact: true }) }).locator(".thread-chip").click();
+    await card(page, RECEIPT).waitFor();
+    const chart = page.locator("#messages .picture img").first();
+    await chart.scrollIntoViewIfNeeded();
+    await page.waitForFunction(() => document.querySelector("#messages .picture img")?.naturalWidth > 0);
+    await look(page, "chart-light");
+    assert.ok((await onDisk()).includes(sha256(await download(page))));
+    assert.deepEqual(wrong, []);
+    await context.close();
+  });
+
+  test("Ctrl-C ends it cleanly, and the page says so", async () => {
+    assert.deepEqual(olive.wrong, [], "nothing in the console");
+    assert.deepEqual(await demo.end("SIGINT"), { code: 0, signal: null });
+    await olive.page.getByText("The simulator does not answer").waitFor();
+    await olive.context.close();
+  });
+});
+
+test("Cancel ends every process; a demo that was killed comes back with everything and goes on", async (t) => {
+  const demo = await Demo.make();
+  t.after(() => demo.remove());
+  await generate(demo.folder);
+  // A length of sleep that nobody else on the machine asks for.
+  const sleep = `600.${process.pid}`;
+  const alive = async () => {
+    const all = await Promise.all((await readdir("/proc")).filter((pid) => /^\d+$/.test(pid)).map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
+    return all.filter((line) => line.startsWith(`sleep\0${sleep}\0`)).length;
+  };
+  const gone = async () => {
+    const end = Date.now() + PATIENCE;
+    while ((await alive()) > 0 && Date.now() < end) await new Promise((done) => setTimeout(done, 50));
+    assert.equal(await alive(), 0, "no process of the job is left");
+  };
+  const running = async (page, words) => {
+    await say(page, words);
+    await button(page, "Approve").click();
+    await card(page, /^DOS-\d+ · Running/).getByText("I am at it", { exact: false }).waitFor();
+  };
+  const slow = { DISCORD_OS_COMMAND: `sh -c 'cat >/dev/null; echo I am at it.; sleep ${sleep}; echo never'` };
+  const { page, context, wrong } = await phone();
+  await page.goto(await demo.start(["--backend", "command"], slow));
+  await pairAndTurnOn(page);
+
+  await running(page, "Tidy up the first time");
+  assert.equal(await alive(), 1);
+  await button(page, "Cancel").click();
+  await card(page, /^DOS-1 · Cancelled/).getByText("proved gone", { exact: false }).waitFor();
+  assert.equal(await alive(), 0, "the card says so only when they are gone");
+  await card(page, /^Receipt DOS-1 · Cancelled/).waitFor();
+  await look(page, "cancelled");
+  await back(page);
+
+  await running(page, "Tidy up the second time");
+  assert.equal(await alive(), 1);
+  await demo.end("SIGKILL");
   await page.getByText("The simulator does not answer").waitFor();
+  await look(page, "killed");
+  await gone();
   await context.close();
+  // The page of a simulator that is gone says in the console that it is.
+  assert.deepEqual(wrong.filter((line) => !/ERR_|net::|Failed to load/.test(line)), []);
+
+  const again = await phone();
+  await again.page.goto(await demo.start());
+  await button(again.page, "Paired").waitFor();
+  await again.page.getByText("Tidy up the first time", { exact: true }).waitFor();
+  await look(again.page, "restarted");
+  if (await button(again.page, "On").isEnabled()) await button(again.page, "On").click();
+  await enabled(again.page, "Off");
+  await again.page.locator("#messages .message", { has: again.page.getByText("Tidy up the second time", { exact: true }) }).locator(".thread-chip").click();
+  await card(again.page, /^DOS-2 · Interrupted/).waitFor();
+  await look(again.page, "interrupted");
+  await button(again.page, "Retry").first().click();
+  await button(again.page, "Approve").or(card(again.page, /^Receipt DOS-2 · Done/)).first().waitFor();
+  if (await button(again.page, "Approve").isVisible()) await button(again.page, "Approve").click();
+  await card(again.page, /^Receipt DOS-2 · Done/).waitFor();
+  assert.deepEqual(figures((await download(again.page)).toString()), await count(demo.folder));
+  assert.deepEqual(again.wrong, []);
+  assert.deepEqual(await demo.end("SIGINT"), { code: 0, signal: null });
+  await again.context.close();
 });

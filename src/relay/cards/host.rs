@@ -4,7 +4,7 @@ use super::{AMBER, GREEN, GREY, RED, Stamp, ago, bar, fit, phase, plain};
 use crate::base::ids::UserId;
 use crate::ledger::people::Subject;
 use crate::ledger::spend::Meter;
-use crate::ledger::views::{HostView, LinkState, LinkView, PEOPLE, Person};
+use crate::ledger::views::{Counts, HostView, LinkState, LinkView, PEOPLE, Person};
 use crate::model::actor::Role;
 use crate::model::card::{Block, Button, ButtonStyle, Card, Choice, Select};
 use crate::model::power::Power;
@@ -46,15 +46,22 @@ fn title(view: &HostView) -> String {
     if let Some(halt) = &view.halt {
         let by = halt.by.as_deref().map_or(String::new(), |by| format!(" by {}", who(by, &view.people)));
         let since = halt.at.map_or(String::new(), |at| format!(" {}", ago(at)));
-        return format!("### Halted\nNew work is stopped for money's sake{by}{since}. Resume ends it.");
+        return format!("### HOST · Halted\nNew work is stopped for money's sake{by}{since}. Resume ends it.");
+    }
+    if view.power == Power::Off && view.people.is_empty() {
+        return "### HOST · Stopped\nThis machine can work for you. Tap Pair to own it, then On to let it take work."
+            .to_owned();
     }
     let by = who(&view.power_by, &view.people);
     let why = view.power_why.as_deref().map_or(String::new(), |why| format!(" {}", sentence(why)));
     match view.power {
         Power::On => {
-            format!("### Running\nTurned on by {by} {}. Write a sentence here, or tap Ask.{why}", ago(view.power_at))
+            let at = ago(view.power_at);
+            format!("### HOST · Running\nTurned on by {by} {at}.{why} Write a sentence here, or tap Ask.")
         }
-        Power::Off => format!("### Stopped\nTurned off by {by} {}. Tap On to take work.{why}", ago(view.power_at)),
+        Power::Off => {
+            format!("### HOST · Stopped\nTurned off by {by} {}.{why} Tap On to take work.", ago(view.power_at))
+        }
     }
 }
 
@@ -79,15 +86,21 @@ fn who(label: &str, people: &[Person]) -> String {
 }
 
 fn facts(view: &HostView, face: &Face) -> String {
-    let jobs = view.counts;
     let lines = [
-        format!("**Gateway** {}", link(&view.link)),
-        format!("**Jobs** {} live · {} queued · {} waiting for a yes", jobs.live, jobs.queued, jobs.waiting),
+        format!("**Discord** {}", link(&view.link)),
+        format!("**Jobs** {}", jobs(view.counts)),
         format!("**Spend** {}", view.meter.as_ref().map_or("nothing yet".to_owned(), spend)),
         format!("**People** {}", people(&view.people)),
         format!("**Work** {} in `{}`", face.backend, face.folder.replace('`', "'")),
     ];
     lines.join("\n")
+}
+
+/// Jobs by state. What there is none of is left out, so that a quiet card is a short one.
+fn jobs(counts: Counts) -> String {
+    let counted = [(counts.live, "live"), (counts.queued, "queued"), (counts.waiting, "waiting for a yes")];
+    let some: Vec<_> = counted.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    if some.is_empty() { "none live, queued or waiting".to_owned() } else { some.join(" · ") }
 }
 
 fn link(link: &LinkView) -> String {
@@ -111,7 +124,7 @@ fn spend(meter: &Meter) -> String {
 
 fn people(people: &[Person]) -> String {
     if people.is_empty() {
-        return "nobody is paired yet: tap Pair, and you are the owner".to_owned();
+        return "nobody is paired yet".to_owned();
     }
     let name = |p: &Person| {
         let id = match p.subject {
@@ -128,8 +141,8 @@ fn people(people: &[Person]) -> String {
 fn notes(view: &HostView) -> impl Iterator<Item = String> {
     let missed = match view.missed {
         0 => None,
-        1 => Some("1 order came late or while off; it is kept and waits for you.".to_owned()),
-        n => Some(format!("{n} orders came late or while off; they are kept and wait for you.")),
+        1 => Some("1 order came late or while off, and was not run. Write it again if you still want it.".to_owned()),
+        n => Some(format!("{n} orders came late or while off, and were not run. Write again what you still want.")),
     };
     let held = match view.held {
         0 => None,

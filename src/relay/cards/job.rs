@@ -1,12 +1,13 @@
 //! The job card: one task, its newest run, and what can be done about it now.
 
-use super::{Stamp, ago, artifacts, asked, clean, confinement, ending, fit, money, phase, plain, trouble};
+use super::{ASK, Stamp, ago, artifacts, asked, clean, confinement, ending, fit, money, phase, plain, trouble};
 use crate::base::split;
 use crate::base::text::{one_line, span};
 use crate::ledger::views::JobView;
 use crate::model::card::{Block, Button, ButtonStyle, Card};
 use crate::model::run::RunState;
 use crate::model::tap::TapVerb;
+use crate::model::task::Mode;
 
 /// Code points of the answer that the card shows; the receipt has the rest.
 const ANSWER: usize = 1_400;
@@ -41,8 +42,7 @@ fn middle(view: &JobView) -> Vec<String> {
     let run = &view.run;
     let mut out = Vec::new();
     if let Some(approval) = &view.approval {
-        let action = plain(&approval.action, 300);
-        out.push(format!("Nothing has started. Approve lets it do this, once: {action}"));
+        out.push(waiting(&approval.action, &view.task.text));
     }
     if let Some(meaning) = ending(run.state, run.ended_processes) {
         out.push(meaning);
@@ -59,6 +59,21 @@ fn middle(view: &JobView) -> Vec<String> {
     }
     out.extend(artifacts(&view.artifacts));
     out
+}
+
+/// What a yes would start. An action is its mode, its backend and its prompt, a line each.
+fn waiting(action: &str, asked: &str) -> String {
+    let mut lines = action.splitn(3, '\n');
+    let (Some(mode), Some(backend), Some(prompt)) = (lines.next(), lines.next(), lines.next()) else {
+        return format!("Nothing has started. Approve lets it do this, once: {}", plain(action, 300));
+    };
+    let work = Mode::parse(mode) == Some(Mode::Work);
+    let why = if work { "It may change files" } else { "It may be more than a question" };
+    let backend = plain(backend, 40);
+    // What the card quotes already is not said twice; a retry or a later turn can have another prompt.
+    let said = prompt == asked && prompt.chars().count() <= ASK;
+    let what = if said { ".".to_owned() } else { format!(": {}", plain(prompt, 300)) };
+    format!("Nothing has started. {why}, so it waits for you. Approve lets {backend} do it, once{what}")
 }
 
 fn foot(view: &JobView) -> String {

@@ -53,19 +53,26 @@ pub fn card(view: &JobView) -> Card {
 
 fn facts(view: &JobView) -> String {
     let run = &view.run;
-    let count = |n: Option<u64>| n.map_or("unknown".to_owned(), |n| n.to_string());
-    let model = run.usage.model.as_deref().map_or("unknown".to_owned(), |model| plain(model, 80));
+    let model = run.usage.model.as_deref().map_or("not reported".to_owned(), |model| plain(model, 80));
     let time = run.started.zip(run.ended).map_or("never started".to_owned(), |(from, to)| span(to.since(from)));
     let ended = run.ended_processes.map_or("not counted".to_owned(), |n| n.to_string());
     let mut lines = vec![
         format!("**Backend** {} · **model** {model}", plain(&run.backend, 40)),
-        format!("**Tokens** {} in, {} out", count(run.usage.input_tokens), count(run.usage.output_tokens)),
+        format!("**Tokens** {}", tokens(run.usage.input_tokens, run.usage.output_tokens)),
         format!("**Money** {}", money(view.cost.as_ref())),
         format!("**Time** {time} · **processes ended** {ended}"),
         format!("**Asked by** {} · **turn** {}{}", plain(&view.task.asker_name, 40), run.turn, lineage(view)),
     ];
     lines.push(format!("-# run {}", run.id));
     lines.join("\n")
+}
+
+fn tokens(read: Option<u64>, written: Option<u64>) -> String {
+    let count = |n: Option<u64>| n.map_or("unknown".to_owned(), |n| n.to_string());
+    if read.or(written).is_none() {
+        return "not reported".to_owned();
+    }
+    format!("{} in, {} out", count(read), count(written))
 }
 
 fn lineage(view: &JobView) -> String {

@@ -212,8 +212,10 @@ fn job_card_states() {
     waiting.approval = Some(PendingApproval {
         id: ApprovalId("a1".into()),
         digest: Sha256::of("x"),
-        action: "run fake in workshop: fix the tests".into(),
+        action: format!("work\nfake\n{}", waiting.task.text),
     });
+    let mut again = waiting.clone();
+    again.approval.as_mut().unwrap().action = "unsure\nfake\nthe same, but *without* the docs".into();
     let mut failed = job(RunState::Failed);
     failed.run.error = Some("The agent ended with code 3.".into());
     let mut cancelled = rich(RunState::Cancelled);
@@ -232,7 +234,7 @@ fn job_card_states() {
         RunState::Interrupted,
         RunState::Denied,
     ];
-    let views = [waiting, rich(RunState::Started), retried, failed, cancelled].into_iter();
+    let views = [waiting, again, rich(RunState::Started), retried, failed, cancelled].into_iter();
     let shown: String = views
         .chain(plain_ones.map(job))
         .map(|view| format!("== {:?}\n{}\n", view.run.state, show(&stamped(|s| job::card(&view, s)))))
