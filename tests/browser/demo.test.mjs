@@ -251,6 +251,8 @@ test("Cancel ends every process; a demo that was killed comes back with everythi
   await button(again.page, "Paired").waitFor();
   await again.page.getByText("Tidy up the first time", { exact: true }).waitFor();
   await look(again.page, "restarted");
+  // A tap while the gateway is still away fails, as on Discord itself.
+  await again.page.getByText("discord-os is offline", { exact: false }).waitFor({ state: "hidden" });
   if (await button(again.page, "On").isEnabled()) await button(again.page, "On").click();
   await enabled(again.page, "Off");
   await again.page.locator("#messages .message", { has: again.page.getByText("Tidy up the second time", { exact: true }) }).locator(".thread-chip").click();
