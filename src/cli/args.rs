@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use super::{bootstrap, check, config, demo, get, host, invite, jobs, ls, pair, put, run, sim, spend, status};
-use crate::base::ids::{ChannelId, GuildId};
+use crate::base::ids::{BadId, ChannelId, GuildId};
 
 /// Discord is the screen, this machine is the computer, your phone is the remote.
 #[derive(Debug, Parser)]
@@ -40,14 +40,20 @@ pub struct Global {
 #[derive(Debug, Clone, Args)]
 pub struct Where {
     /// Channel [default: DISCORD_CHANNEL_ID; with --fake the simulator's].
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = id::<ChannelId>)]
     pub channel_id: Option<ChannelId>,
     /// Guild of the channel [default: DISCORD_GUILD_ID].
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = id::<GuildId>)]
     pub guild_id: Option<GuildId>,
     /// Use the simulator instead of Discord: no account, no network.
     #[arg(long)]
     pub fake: bool,
+}
+
+/// Reads an id of Discord's, which is never 0.
+pub(super) fn id<T: std::str::FromStr<Err = BadId>>(text: &str) -> Result<T, String> {
+    let zero = !text.is_empty() && text.bytes().all(|b| b == b'0');
+    if zero { Err("0 is nobody's id".to_owned()) } else { text.parse().map_err(|e: BadId| e.to_string()) }
 }
 
 /// What to do.

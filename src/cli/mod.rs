@@ -73,7 +73,10 @@ fn refuse(error: &clap::Error, as_json: bool) -> ExitCode {
         return print::end(Err(failure), true);
     }
     let text = error.to_string();
-    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").trim_end_matches('.');
+    // What is missing stands on lines of its own, up to an empty one.
+    let first: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    let first = first.join(" ");
+    let first = first.trim_start_matches("error: ").trim_end_matches('.');
     let failure = Failure::usage(format!("{first}.")).hint("`discord-os help` tells what can be said.");
     print::end(Err(failure), true)
 }
@@ -100,6 +103,7 @@ fn in_runtime(shell: &Shell, command: &Command) -> Result<Out, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|e| {
         Failure::failed(format!("Threads cannot be started: {e}.")).hint("Check the limits of this session (ulimit).")
     })?;
+    let _full = runtime.block_on(async { signals::outgrow() });
     // Boxed: each command's future is large, and only one of them runs.
     let result = runtime.block_on(Box::pin(dispatch(shell, command)));
     // A blocking read of a terminal must not keep the process from ending.

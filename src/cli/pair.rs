@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Debug, Args)]
 pub struct Pair {
     /// Their Discord account.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = super::args::id::<UserId>)]
     pub user_id: UserId,
     /// What they may do: owner, operator, approver or member.
     #[arg(long, value_parser = role)]

@@ -1,6 +1,6 @@
 //! Ctrl-C and SIGTERM: say stop; a second one ends the process at once.
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::base::failure::Failure;
 use crate::base::stop::Stop;
@@ -21,6 +21,12 @@ pub async fn watch(stop: Stop) -> Result<(), Failure> {
         stop.stop();
     }
     Ok(())
+}
+
+/// Makes a file that outgrows its limit (`ulimit -f`) an error of the write, which can be told, rather than the end
+/// of the process. Holds while the value lives; children have their own.
+pub fn outgrow() -> Option<Signal> {
+    signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32)).ok()
 }
 
 /// Runs `work` until it ends by itself or, told to stop, in its own time; a second signal cuts it off.

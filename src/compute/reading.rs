@@ -144,13 +144,18 @@ impl Stderr {
     }
 }
 
-/// Cuts the start of a text that has grown past twice `max`, so that cutting is rare.
+/// Longest word that a cut makes room for, in bytes: half a secret would not be known as one.
+const MAX_WORD: usize = 1024;
+
+/// Cuts the start of a text that has grown past twice `max`, so that cutting is rare; between two words if it can.
 fn keep_last(text: &mut String, max: usize) {
     if text.len() > 2 * max {
         let mut from = text.len() - max;
         while !text.is_char_boundary(from) {
             from += 1;
         }
+        let word = text[from..].char_indices().take_while(|(at, _)| *at < MAX_WORD).find(|(_, c)| c.is_whitespace());
+        from += word.map_or(0, |(at, _)| at);
         text.replace_range(..from, "…");
     }
 }

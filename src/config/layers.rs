@@ -168,6 +168,11 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, Failure> {
     match std::fs::metadata(path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(fail(e)),
+        // Opening a pipe would wait for its other end.
+        Ok(meta) if !meta.is_file() => {
+            return Err(Failure::usage(format!("{} is not a regular file.", path.display()))
+                .hint("Move it away; a settings file holds NAME = value lines."));
+        }
         Ok(meta) if meta.len() > MAX_FILE => {
             return Err(Failure::usage(format!("{} is too big to be a settings file.", path.display()))
                 .hint("Keep only NAME = value lines in it."));

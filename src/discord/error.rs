@@ -110,6 +110,7 @@ impl From<DiscordError> for Failure {
             ErrorKind::NoPermission => Some("Give the bot the missing permission in that channel."),
             ErrorKind::NotFound => Some("Check the ids; the message or channel may have been deleted."),
             ErrorKind::Unreachable | ErrorKind::Server => Some("Check the network and try again."),
+            ErrorKind::File => Some("Check the folder and the room on its disk."),
             ErrorKind::TooLarge => Some("Send a smaller file."),
             _ => None,
         };

@@ -1,6 +1,7 @@
 //! What becomes of a message, decided in the transaction that takes it (I-1).
 
 use crate::base::ids::RoleId;
+use crate::base::redact::redact;
 use crate::base::text;
 use crate::ledger::inbox::{self, Fate, Noted, State, Via};
 use crate::ledger::outbox::{self, Said, Target};
@@ -151,5 +152,5 @@ fn because(why: impl Into<String>) -> Fate {
 }
 
 fn kept(incoming: &Incoming, why: impl Into<String>) -> Fate {
-    Fate { why: Some(why.into()), text: Some(incoming.message.content.clone()) }
+    Fate { why: Some(why.into()), text: Some(redact(&incoming.message.content)) }
 }

@@ -179,8 +179,14 @@ pub async fn fetch(
     entropy: &Entropy,
 ) -> Result<PathBuf, Failure> {
     let path = if target.path.is_dir() { target.path.join(names::safe(&object.name)) } else { target.path.clone() };
-    if !target.replace && path.symlink_metadata().is_ok() {
-        return Err(exists(&path));
+    match path.symlink_metadata() {
+        Ok(_) if !target.replace => return Err(exists(&path)),
+        // A rename would take a device or a pipe away from everybody.
+        Ok(meta) if !meta.is_file() && !meta.is_symlink() => {
+            return Err(Failure::usage(format!("{} is not a regular file.", path.display()))
+                .hint("Choose another path with --out; without --out the bytes go to stdout."));
+        }
+        _ => {}
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let temporary = Temporary(folder.join(format!(".discord-os-{}.part", entropy.hex::<8>())));

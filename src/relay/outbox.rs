@@ -113,8 +113,9 @@ fn marked(body: Body, mark: &str) -> Body {
 }
 
 fn bears(message: &Message, mark: &str) -> bool {
-    let texts = std::iter::once(&message.content).chain(&message.component_text);
-    texts.into_iter().any(|text| text.lines().next_back().is_some_and(|line| line.trim() == mark))
+    // The end of a message alone is ours: an answer that stands above it may end in something that looks like a mark.
+    let last = message.component_text.last().unwrap_or(&message.content);
+    last.lines().next_back().is_some_and(|line| line.trim() == mark)
 }
 
 enum Back {

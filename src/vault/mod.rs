@@ -120,6 +120,13 @@ fn read_private(path: &Path) -> Result<String, ReadError> {
             "Check that the workspace is yours.".to_owned(),
         ),
     };
+    // Looked at before it is opened: opening a pipe would wait for its other end.
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(refused(
+            format!("The key file {} is not a regular file.", path.display()),
+            "Move it away to have a new one made.".to_owned(),
+        ));
+    }
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let meta = file.metadata().map_err(unreadable)?;
     if meta.permissions().mode() & 0o077 != 0 || meta.uid() != nix::unistd::Uid::effective().as_raw() {

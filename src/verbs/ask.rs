@@ -3,6 +3,7 @@
 use super::policy::Allowed;
 use super::{Answer, Outcome, Tools};
 use crate::base::ids::{ApprovalId, ChannelId, RunId, TaskCode, TaskId};
+use crate::base::redact::redact;
 use crate::base::text;
 use crate::ledger::approvals::{self, NewApproval};
 use crate::ledger::outbox::{self, Said, Target};
@@ -97,7 +98,9 @@ pub(super) fn form(tx: &Write<'_>, allowed: &Allowed<'_>) -> ledger::Result<Answ
 
 pub(super) fn ask(tx: &Write<'_>, allowed: &Allowed<'_>, text: &str) -> ledger::Result<Answer> {
     let order = allowed.order();
-    let text = text.trim();
+    // What a person wrote is kept: neither a secret nor a signed link may come in with it (I-10, I-11).
+    let text = redact(text.trim());
+    let text = text.as_str();
     if text.is_empty() {
         return Ok(Answer::refused("Nothing was asked. Write what you want done."));
     }

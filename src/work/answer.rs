@@ -113,6 +113,10 @@ fn name(n: usize) -> String {
 }
 
 fn write(folder: &Path, whole: &str) -> std::io::Result<String> {
+    // The run may have put a link in place of its folder (I-16).
+    if !std::fs::symlink_metadata(folder)?.is_dir() {
+        return Err(std::io::ErrorKind::NotADirectory.into());
+    }
     let mut last = std::io::ErrorKind::AlreadyExists.into();
     for n in 0..NAMES {
         let path: PathBuf = folder.join(name(n));

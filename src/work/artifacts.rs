@@ -1,11 +1,13 @@
 //! What a run made: files in its folder become objects in its thread, then its receipt is due.
 
+use std::io::Read as _;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::base::failure::{Failure, Kind, LogAndGoOn};
+use crate::base::redact::{holds_secret, redact};
 use crate::base::stop::Stop;
 use crate::base::text;
 use crate::ledger::{errands, objects as rows, runs, steps, tasks};
@@ -19,6 +21,15 @@ use super::{WorkParts, answer};
 
 /// Most files of one run that are stored; more are counted on the receipt and stay in the folder (I-17).
 const MOST_FILES: usize = 50;
+
+/// Entries of a run's folder that are looked at; a run that makes more has its files on the machine (I-17).
+const MOST_LOOKED: usize = 10_000;
+
+/// Bytes read at a time while a file is searched for secrets.
+const CHUNK: usize = 256 << 10;
+
+/// Bytes of a chunk that are looked at again with the next one: longer than any secret.
+const OVERLAP: usize = 1024;
 
 /// Longest sleep while the thread is not open yet or an upload is to be tried again.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -57,9 +68,8 @@ pub async fn and_receipt(parts: &Arc<WorkParts>, run: &runs::Run, stop: &Stop) -
     let mut amiss = Vec::new();
     if !files.is_empty() {
         let Some(place) = place(parts, run, stop).await? else { return Ok(()) };
-        for file in &files {
-            let name = name_of(file, &folder);
-            match store(parts, run, (place, file, &name), stop).await? {
+        for (file, name) in &named(files, &folder) {
+            match store(parts, run, (place, file, name), stop).await? {
                 Stored::Yes => {}
                 Stored::No(why) => amiss.push(format!("{name} could not be stored: {why}")),
                 Stored::Stopped => return Ok(()),
@@ -115,10 +125,14 @@ async fn list(folder: PathBuf) -> Result<(Vec<PathBuf>, usize), Failure> {
     let found = tokio::task::spawn_blocking(move || {
         let mut files = Vec::new();
         let top = folder.clone();
-        let mut folders = vec![folder];
+        // The run may have put a link in place of its folder.
+        let is_folder = std::fs::symlink_metadata(&folder).is_ok_and(|meta| meta.is_dir());
+        let mut folders = if is_folder { vec![folder] } else { Vec::new() };
+        let mut looked = 0;
         while let Some(folder) = folders.pop() {
             let Ok(entries) = std::fs::read_dir(&folder) else { continue };
-            for entry in entries.flatten() {
+            for entry in entries.flatten().take(MOST_LOOKED - looked) {
+                looked += 1;
                 match entry.file_type() {
                     Ok(kind) if kind.is_dir() => folders.push(entry.path()),
                     Ok(kind) if kind.is_file() => files.push(entry.path()),
@@ -137,6 +151,41 @@ async fn list(folder: PathBuf) -> Result<(Vec<PathBuf>, usize), Failure> {
 /// Path below the run's folder, on one level: `plots/a.svg` is stored as `plots_a.svg`.
 fn name_of(file: &Path, folder: &Path) -> String {
     file.strip_prefix(folder).unwrap_or(file).to_string_lossy().replace('/', "_")
+}
+
+/// Files with the names that they are stored by, each name once.
+fn named(files: Vec<PathBuf>, folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut taken = std::collections::HashSet::new();
+    let one = |file: PathBuf| {
+        let plain = name_of(&file, folder);
+        let again = (2..).map(|n| format!("{n}_{plain}"));
+        let name = std::iter::once(plain.clone()).chain(again).find(|name| taken.insert(name.clone()));
+        (file, name.unwrap_or(plain))
+    };
+    files.into_iter().map(one).collect()
+}
+
+/// Whether a file holds a secret of this host, in its name or in its bytes (I-11).
+async fn is_secret(file: &Path, name: &str) -> std::io::Result<bool> {
+    if redact(name) != name {
+        return Ok(true);
+    }
+    let file = file.to_owned();
+    let search = tokio::task::spawn_blocking(move || {
+        let mut file = std::fs::File::open(file)?;
+        let mut bytes = Vec::new();
+        loop {
+            let kept = bytes.len().min(OVERLAP);
+            bytes.drain(..bytes.len() - kept);
+            if std::io::Read::by_ref(&mut file).take(CHUNK as u64).read_to_end(&mut bytes)? == 0 {
+                return Ok(false);
+            }
+            if holds_secret(&bytes) {
+                return Ok(true);
+            }
+        }
+    });
+    search.await.map_err(std::io::Error::other)?
 }
 
 /// Where a run's files go: its thread, once it is open; the channel of the ask, once it is certain that no thread can be
@@ -178,6 +227,9 @@ async fn store(
     let size = std::fs::metadata(file).map(|m| m.len()).ok();
     if stored.iter().any(|object| object.name == name && Some(object.size) == size) {
         return Ok(Stored::Yes);
+    }
+    if size.is_some_and(|size| size <= parts.limits.max_object_bytes) && is_secret(file, name).await.unwrap_or(true) {
+        return Ok(Stored::No("it holds a key of this host, or cannot be read".to_owned()));
     }
     let name = Some(name.to_owned());
     let item = Item { path: file.to_owned(), name, kind: None, place, run: Some(run.id.clone()) };

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tests print what they counted")]
 
 mod agent;
+mod attack;
 mod backend_contract;
 mod cli;
 mod crash;
@@ -17,9 +18,11 @@ mod gateway;
 mod gateway_sim;
 mod intake;
 mod intake_sim;
+mod matrix;
 mod phone;
 mod relay;
 mod rest;
+mod secrets;
 mod sim;
 mod socket;
 mod story;
