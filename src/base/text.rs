@@ -36,6 +36,22 @@ pub fn one_line(text: &str) -> String {
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Text without what steers a terminal: escape sequences and control characters, but for line ends and tabs.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '\u{1b}' {
+            out.extend((!c.is_control() || matches!(c, '\n' | '\t')).then_some(c));
+        } else if chars.next_if_eq(&'[').is_some() {
+            // A colour or a move: parameters, then one character that says what (ECMA-48 5.4).
+            while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
+            chars.next_if(|c| matches!(c, '@'..='~'));
+        }
+    }
+    out
+}
+
 /// Text that Discord shows as it is: markdown and mentions lose their meaning.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -90,6 +106,20 @@ mod tests {
         assert_eq!(cut("äöüß", 3), "äö…");
         assert_eq!(tail("äöüß", 3), "…üß");
         assert_eq!(one_line(" a\n\tb\u{0}c "), "a b c");
+    }
+
+    #[test]
+    fn what_steers_a_terminal_is_left_out() {
+        for (text, seen) in [
+            ("\u{1b}[31mred\u{1b}[0m\u{7}", "red"),
+            ("a\tb\r\nc\u{0}", "a\tb\nc"),
+            ("\u{1b}[1;38;5;2mok", "ok"),
+            ("\u{1b}", ""),
+            ("\u{1b}[", ""),
+            ("[31m stays", "[31m stays"),
+        ] {
+            assert_eq!(visible(text), seen);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Hidden reasoning: what a model says to itself is shown nowhere.
 
 use crate::base::redact::redact;
+use crate::base::text::visible;
 
 /// Names of the blocks that models think in.
 const BLOCKS: [&str; 7] = ["thinking", "think", "reasoning", "reflection", "scratchpad", "antthinking", "analysis"];
@@ -8,10 +9,11 @@ const BLOCKS: [&str; 7] = ["thinking", "think", "reasoning", "reflection", "scra
 /// Characters in which the attributes of an opening tag must end; what goes on for longer is no tag.
 const LONGEST_TAG: usize = 200;
 
-/// What an agent wrote, fit to be recorded and shown: no hidden reasoning, no secrets, no signed links. Needs the whole
-/// text, since a block or a key can stand across two pieces of it.
+/// What an agent wrote, fit to be recorded and shown: nothing for a terminal, no hidden reasoning, no secrets, no
+/// signed links. Needs the whole text, since a block or a key can stand across two pieces of it.
 pub fn showable(text: &str) -> String {
-    redact(&strip(text))
+    // What steers a terminal goes first: it could stand in the middle of a tag or a key.
+    redact(&strip(&visible(text)))
 }
 
 /// The same of a text that is still being written: what may be the beginning of a tag or of a key waits for its end.

@@ -49,7 +49,7 @@ async fn whatever_a_person_writes_becomes_one_task_and_shows_well() {
 /// What an agent does when it is asked «What is NAME?», and how its run must end.
 const AGENTS: [(&str, &str, &str); 18] = [
     ("huge", "head -c 3000000 /dev/zero | tr '\\0' x", "done"),
-    ("much", "yes 'a line of text' | head -c 50000000", "done"),
+    ("much", "yes 'a line of text' | head -c 5000000", "done"),
     ("binary", "head -c 20000 /dev/urandom", "done"),
     ("ansi", "printf '\\033[31mred\\033[0m\\007\\010'", "done"),
     ("thinking", "printf '<thinking>hidden-plan</thinking>visible'", "done"),

@@ -66,8 +66,8 @@ impl Stamp<'_> {
     }
 }
 
-/// What an agent or a person wrote, safe to show: no hidden reasoning, no secrets or signed links, and no mention
-/// keeps its meaning. Markdown stays.
+/// What an agent or a person wrote, safe to show: nothing for a terminal, no hidden reasoning, no secrets or signed links,
+/// and no mention keeps its meaning. Markdown stays.
 pub fn clean(text: &str) -> String {
     text::unpinging(&reasoning::showable(text))
 }
