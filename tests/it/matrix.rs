@@ -25,6 +25,9 @@ const STRIDE: usize = 3;
 /// Tries of a tap whose answer or effect does not come: a person would press again, too.
 const AGAIN: std::time::Duration = std::time::Duration::from_secs(4);
 
+/// Presses of one button before a case counts as failed.
+const MOST_PRESSES: usize = 10;
+
 /// Writes of the ledger that the flow comes by: each is a place before its commit and one after it.
 const WRITES: [&str; 20] = [
     "host.start",
@@ -86,7 +89,7 @@ struct Flow {
 
 impl Flow {
     async fn live(self) {
-        self.press_until("pair", "on", |card| phone::button(card, "pair").is_none()).await;
+        self.press_until("pair", "on", |card| !phone::text_of(card).contains("nobody is paired")).await;
         self.press_until("on", "off", |card| phone::text_of(card).contains("Running")).await;
         self.job("What is in this folder?").await;
         self.job("Delete the old logs").await;
@@ -95,7 +98,7 @@ impl Flow {
 
     /// Presses a button of the HOST card until the card shows what it shall bring.
     async fn press_until(&self, verb: &str, or: &str, done: impl Fn(&MessageView) -> bool) {
-        loop {
+        for _ in 0..MOST_PRESSES {
             let seen = |m: &MessageView| {
                 phone::is_host_card(m) && (phone::button(m, verb).is_some() || phone::button(m, or).is_some())
             };
@@ -110,6 +113,7 @@ impl Flow {
                 return;
             }
         }
+        panic!("{verb} was pressed {MOST_PRESSES} times in vain");
     }
 
     async fn press(&self, at: &Phone, card: &MessageView, verb: &str) {
