@@ -69,15 +69,11 @@ pub struct Run {
 /// Does it.
 pub async fn run(shell: &Shell, args: &Run) -> Result<Out, Failure> {
     if args.task.trim().is_empty() {
-<<<<<<< HEAD
         return Err(Failure::usage("The task is empty.").hint("Say what you want done, in quotes."));
-=======
-        return Err(Failure::usage("Nothing was asked.").hint("Write what you want done, in quotes."));
     }
     if args.task.trim().chars().count() > ask::MAX_ASK {
         return Err(Failure::usage(format!("The task is longer than {} characters.", ask::MAX_ASK))
             .hint("Say it in fewer words, or put the rest into a file of the folder."));
->>>>>>> 4117ca0 (Keep secrets and signed links out of the ledger; refuse devices, pipes and links where files are meant; try odd input and a matrix of single faults)
     }
     let waits = task::guess(&args.task).waits_for_approval();
     if waits && !args.approve && !print::can_ask() {

@@ -244,7 +244,7 @@ fn wrong_words_are_told_in_one_sentence() {
         (vec!["pair", "--user-id", "5", "--fake", "--json"], "--role"),
         (vec!["pair", "--user-id", "0", "--role", "owner", "--fake", "--json"], "nobody"),
         (vec!["put", "a.txt", "--channel-id", "0", "--fake", "--json"], "nobody"),
-        (vec!["run", " ", "--channel-id", "555", "--fake", "--json"], "Nothing was asked"),
+        (vec!["run", " ", "--channel-id", "555", "--fake", "--json"], "The task is empty"),
         (vec!["run", &"x".repeat(5000), "--channel-id", "555", "--fake", "--json"], "4000"),
     ] {
         let said = refused(&me.types(&args), 2);
