@@ -131,7 +131,7 @@ fn open(options: &Options, now: Millis, entropy: &Entropy) -> Result<(World, Sto
     let mut world = World::new(new_meta(now, entropy));
     let mut store = match &options.world {
         Some(folder) => Store::open(folder, |record| world.replay(record))?,
-        None => Store::temporary(temporary_folder(entropy))?,
+        None => Store::temporary(temporary_folder())?,
     };
     if world.channels.is_empty() {
         world.put_channel(Channel::new(world.meta.channel, Kind::Text, "host"));
@@ -145,8 +145,10 @@ fn open(options: &Options, now: Millis, entropy: &Entropy) -> Result<(World, Sto
 /// Where the system keeps what may vanish. Not `TMPDIR`: only config reads the environment.
 const TEMPORARY: &str = "/tmp";
 
-fn temporary_folder(entropy: &Entropy) -> PathBuf {
-    PathBuf::from(TEMPORARY).join(format!("discord-os-sim-{}-{}", std::process::id(), entropy.hex::<8>()))
+/// A folder of its own for each world, never seeded: two worlds of one seed in one process would share it, and the
+/// first to end would take the other's files away.
+fn temporary_folder() -> PathBuf {
+    PathBuf::from(TEMPORARY).join(format!("discord-os-sim-{}-{}", std::process::id(), Entropy::system().hex::<8>()))
 }
 
 fn new_meta(now: Millis, entropy: &Entropy) -> Meta {

@@ -343,7 +343,7 @@ async fn a_tree_ends_when_nobody_listens_any_more() {
 
 #[tokio::test]
 async fn i_6_without_its_warden_a_run_is_ended_by_its_mark_and_never_called_gone() {
-    let spec = sh("murder", "setsid sleep 1000 & sleep 1001 & kill -9 $PPID; wait");
+    let spec = sh("murder", "setsid sleep 1000 & sleep 1001 & sleep 0.3; kill -9 $PPID; wait");
     let (_wardens, mut child, warden) = wardens_keep(&spec).await;
     let exit = rest(&mut child).await.exits[0];
     assert!(!tree::alive(warden));
