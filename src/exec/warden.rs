@@ -6,8 +6,10 @@
 //! that no double fork gets away. When the socket closes the host is gone: before the go nothing
 //! ran and nothing will; after it, the whole tree is ended.
 //!
-//! Known limits: a program may send SIGKILL to its own warden, since both belong to one user; the
-//! host then ends the run by its mark and never says that it is proved gone. And what a program
+//! Known limits: a program may send SIGKILL to its own warden, since both belong to one user, or
+//! another signal in its first milliseconds, before the warden holds them back (held back earlier, the
+//! program would inherit the mask); the host then ends the run by its mark and never says that it is
+//! proved gone. And what a program
 //! has another service do (cron, systemd, a container daemon) is that service's child, not the run's.
 
 use std::io;
